@@ -1,0 +1,181 @@
+"""What is learned, and on which numbers: ranges, random streams and the single-module task."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+__all__ = ["RANGES", "Range", "ReplicaStreams", "SingleModuleTask"]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where the inputs of training lie, and where those of the extrapolation test lie.
+
+    Parameters
+    ----------
+    interpolation : tuple of float
+        ``(low, high)`` of the uniform distribution of the training inputs.
+    extrapolation : tuple of tuple of float
+        One or more intervals; each input comes from one of them, all equally likely.
+
+    Raises
+    ------
+    ValueError
+        If an interval is not finite or has ``low >= high``.
+    """
+
+    interpolation: tuple[float, float]
+    extrapolation: tuple[tuple[float, float], ...]
+
+    def __post_init__(self):
+        for low, high in (self.interpolation, *self.extrapolation):
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                raise ValueError(f"an interval must be finite with low < high; got [{low}, {high}]")
+        if not self.extrapolation:
+            raise ValueError("extrapolation must hold at least one interval; got none")
+
+    def __str__(self) -> str:
+        low, high = self.interpolation
+        return f"U[{low:g},{high:g}]"
+
+
+RANGES: tuple[Range, ...] = (
+    Range((-20, -10), ((-40, -20),)),
+    Range((-2, -1), ((-6, -2),)),
+    Range((-1.2, -1.1), ((-6.1, -1.2),)),
+    Range((-0.2, -0.1), ((-2, -0.2),)),
+    Range((-2, 2), ((-6, -2), (2, 6))),
+    Range((0.1, 0.2), ((0.2, 2),)),
+    Range((1, 2), ((2, 6),)),
+    Range((1.1, 1.2), ((1.2, 6),)),
+    Range((10, 20), ((20, 40),)),
+)
+"""The nine ranges of the Single Module Task (Mistry, Farrahi and Hare, arXiv 2101.09530)."""
+
+
+class ReplicaStreams:
+    """One stream of random numbers a seed, read side by side.
+
+    What a seed's stream yields depends on the seed and ``purpose`` alone: not on the seeds beside it,
+    not on how many numbers are drawn at a time. The numbers are drawn on the CPU in blocks that serve
+    many calls, so that hundreds of generators cost little more than one.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+        One non-negative seed a replica.
+    purpose : str
+        Name of the stream, such as ``"data"``; different names give independent streams.
+    block : int, optional
+        How many numbers to draw at a time and seed. It changes the speed, never the numbers.
+
+    Raises
+    ------
+    ValueError
+        If there is no seed or one is negative.
+    """
+
+    def __init__(self, seeds: Sequence[int], purpose: str, block: int = 8192):
+        if len(seeds) == 0 or any(seed < 0 for seed in seeds):
+            raise ValueError(f"seeds must be one or more non-negative integers; got {list(seeds)}")
+        spawn_key = tuple(purpose.encode())
+        self._generators = [
+            torch.Generator().manual_seed(
+                int(np.random.SeedSequence(int(seed), spawn_key=spawn_key).generate_state(1, np.uint64)[0] >> 1)
+            )
+            for seed in seeds
+        ]
+        self._block = block
+        self._numbers = torch.empty(len(seeds), 0)
+
+    def uniform(self, shape: tuple[int, ...]) -> Tensor:
+        """Draw the next numbers from U[0, 1) of every stream.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            ``(replicas, ...)``; each stream yields ``shape[1:]``.
+
+        Returns
+        -------
+        Tensor
+            ``float32``, of the given shape.
+
+        Raises
+        ------
+        ValueError
+            If ``shape[0]`` is not the number of seeds.
+        """
+        replicas = len(self._generators)
+        if shape[0] != replicas:
+            raise ValueError(f"shape must begin with {replicas}, one a seed; got {tuple(shape)}")
+        count = math.prod(shape[1:])
+        if self._numbers.shape[1] < count:
+            fresh = torch.empty(replicas, max(self._block, count))
+            for row, generator in zip(fresh.unbind(0), self._generators):
+                row.uniform_(generator=generator)
+            self._numbers = torch.cat([self._numbers, fresh], dim=1)
+        numbers, self._numbers = self._numbers.tensor_split([count], dim=1)
+        return numbers.unflatten(1, shape[1:])
+
+
+class SingleModuleTask:
+    """Learn the product of the first inputs of one unit, for one range a replica.
+
+    Parameters
+    ----------
+    ranges : sequence of Range
+        One a replica.
+    in_features : int, optional
+        Number of inputs.
+    relevant : int, optional
+        How many of them, from the first on, the target multiplies.
+
+    Raises
+    ------
+    ValueError
+        If there is no range, or ``relevant`` is not between 1 and ``in_features``.
+    """
+
+    def __init__(self, ranges: Sequence[Range], in_features: int = 2, relevant: int = 2):
+        if len(ranges) == 0:
+            raise ValueError("ranges must hold one range a replica; got none")
+        if not 1 <= relevant <= in_features:
+            raise ValueError(
+                f"relevant must be between 1 and in_features = {in_features}; got {relevant}"
+            )
+        self.ranges = tuple(ranges)
+        self.in_features = in_features
+        self.relevant = relevant
+        low, high = torch.tensor([r.interpolation for r in self.ranges]).T[..., None, None]
+        self._low, self._span = low, high - low
+
+    def target(self, x: Tensor) -> Tensor:
+        """Product of the relevant inputs: ``(*batch_shape, n, in_features)`` to ``(*batch_shape, n, 1)``."""
+        columns = x[..., : self.relevant].unbind(-1)
+        product = columns[0]
+        for column in columns[1:]:
+            product = product * column
+        return product.unsqueeze(-1)
+
+    def interpolation_inputs(self, streams: ReplicaStreams, n: int) -> Tensor:
+        """Draw ``(replicas, n, in_features)`` inputs of the training distribution."""
+        return self._low + self._span * self._uniform(streams, n)
+
+    def extrapolation_inputs(self, streams: ReplicaStreams, n: int) -> Tensor:
+        """Draw ``(replicas, n, in_features)`` inputs of the extrapolation distribution."""
+        rows = []
+        for numbers, range_ in zip(self._uniform(streams, n), self.ranges):
+            intervals = torch.tensor(range_.extrapolation)
+            position = numbers * len(intervals)
+            which = position.long()
+            low, high = intervals[which].unbind(-1)
+            rows.append((low + (high - low) * (position - which)).mT.contiguous().mT)
+        return torch.stack(rows)
+
+    def _uniform(self, streams: ReplicaStreams, n: int) -> Tensor:
+        return streams.uniform((len(self.ranges), self.in_features, n)).mT

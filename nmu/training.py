@@ -1,0 +1,224 @@
+"""The training loop, for one replica or hundreds at once."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from nmu.layers import StochasticNMU
+from nmu.tasks import ReplicaStreams, SingleModuleTask
+
+__all__ = ["History", "initialize", "train"]
+
+
+@dataclass(frozen=True)
+class History:
+    """What training logged, at ``T`` steps of ``R`` replicas.
+
+    Attributes
+    ----------
+    steps : Tensor
+        ``(T,)``, the logged steps; step 0 is before the first update.
+    interpolation_error, extrapolation_error : Tensor
+        ``(T, R)``, mean squared errors on the fixed evaluation sets.
+    weights : dict of str to Tensor
+        For each parameter its values, ``(T, R, ...)``.
+    interrupted : bool
+        Whether the run was stopped before its last step.
+    """
+
+    steps: Tensor
+    interpolation_error: Tensor
+    extrapolation_error: Tensor
+    weights: dict[str, Tensor]
+    interrupted: bool
+
+
+def initialize(model: nn.Module, seeds: Sequence[int]) -> nn.Module:
+    """Reset the parameters of all units in ``model``, each replica from its own seed.
+
+    Parameters
+    ----------
+    model : nn.Module
+        A unit, or a network of units, with ``batch_shape=(len(seeds),)``.
+    seeds : sequence of int
+        One a replica.
+
+    Returns
+    -------
+    nn.Module
+        ``model`` itself.
+    """
+    streams = ReplicaStreams(seeds, "initial weights")
+    for unit in _units(model, "reset_parameters"):
+        unit.reset_parameters(streams)
+    return model
+
+
+def train(
+    model: nn.Module,
+    task: SingleModuleTask,
+    seeds: Sequence[int],
+    *,
+    steps: int,
+    learning_rate: float = 1e-3,
+    batch_size: int = 128,
+    regularizer_scale: float = 10.0,
+    regularizer_ramp: tuple[int, int] = (20_000, 35_000),
+    log_every: int = 1_000,
+    evaluation_size: int = 10_000,
+    device: torch.device | str = "cpu",
+    progress: bool = True,
+) -> History:
+    r"""Train all replicas of ``model`` on ``task`` with Adam, on fresh data at each step.
+
+    The loss is the sum over replicas of each one's mean squared error plus
+    :math:`\lambda(t)` times its regulariser, with
+    :math:`\lambda(t) = \lambda_\max \operatorname{clip}((t - \text{start}) / (\text{end} -
+    \text{start}), 0, 1)`. Adam works element by element, so no replica sees another. Data and noise of
+    a replica come from its own seed. The weights are clamped after each step.
+
+    On the CPU everything runs on one thread: the tensors are too small for more to help. Ctrl-C stops
+    the run and returns what was logged so far.
+
+    Parameters
+    ----------
+    model : nn.Module
+        Maps ``(R, n, in_features)`` to ``(R, n, out_features)``; trained in place. ``clamp_`` and
+        ``regularizer`` of its units are called wherever they exist.
+    task : SingleModuleTask
+        One range a replica.
+    seeds : sequence of int
+        One a replica.
+    steps : int
+        Number of updates.
+    learning_rate : float, optional
+        Adam's.
+    batch_size : int, optional
+        Rows drawn afresh for each step and replica.
+    regularizer_scale : float, optional
+        :math:`\lambda_\max`.
+    regularizer_ramp : tuple of int, optional
+        First step of the ramp, and the step at which it reaches :math:`\lambda_\max`.
+    log_every : int, optional
+        Steps between two evaluations.
+    evaluation_size : int, optional
+        Rows of each of the two fixed evaluation sets.
+    device : torch.device or str, optional
+        Where to compute; the random numbers are drawn on the CPU in any case.
+    progress : bool, optional
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    History
+        On the CPU.
+
+    Raises
+    ------
+    ValueError
+        If seeds and ranges differ in number, a count is not positive, the ramp is reversed, or the
+        model's output has not the target's shape.
+    """
+    if len(seeds) != len(task.ranges):
+        raise ValueError(
+            f"seeds and the task's ranges must be equally many; got {len(seeds)} and {len(task.ranges)}"
+        )
+    for name, count in [
+        ("steps", steps),
+        ("batch_size", batch_size),
+        ("log_every", log_every),
+        ("evaluation_size", evaluation_size),
+    ]:
+        if count < 1:
+            raise ValueError(f"{name} must be at least 1; got {count}")
+    start, end = regularizer_ramp
+    if not start < end:
+        raise ValueError(f"regularizer_ramp must be (start, end) with start < end; got {regularizer_ramp}")
+
+    model.to(device).train()
+    noise = ReplicaStreams(seeds, "noise")
+    for unit in model.modules():
+        if isinstance(unit, StochasticNMU):
+            unit.generator = noise
+    data = ReplicaStreams(seeds, "data")
+    evaluation = ReplicaStreams(seeds, "evaluation", block=1)
+    evaluation_inputs = [
+        task.interpolation_inputs(evaluation, evaluation_size).to(device),
+        task.extrapolation_inputs(evaluation, evaluation_size).to(device),
+    ]
+    evaluation_sets = [(x, task.target(x)) for x in evaluation_inputs]
+    clamped, regularized = list(_units(model, "clamp_")), list(_units(model, "regularizer"))
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, foreach=False)
+
+    logged_steps: list[int] = []
+    errors: list[list[Tensor]] = []
+    weights: dict[str, list[Tensor]] = {name: [] for name, _ in model.named_parameters()}
+    interrupted = False
+    with _one_thread(), tqdm(total=steps, disable=not progress, unit="step", mininterval=1) as bar:
+        try:
+            for step in range(steps + 1):
+                if step % log_every == 0 or step == steps:
+                    logged_steps.append(step)
+                    errors.append(_evaluate(model, evaluation_sets))
+                    for name, parameter in model.named_parameters():
+                        weights[name].append(parameter.detach().cpu().clone())
+                    bar.update(step - bar.n)
+                if step == steps:
+                    break
+                x = task.interpolation_inputs(data, batch_size).to(device)
+                loss = _mean_squared_error(model(x), task.target(x)).sum()
+                scale = regularizer_scale * min(max((step - start) / (end - start), 0.0), 1.0)
+                if scale > 0:
+                    for unit in regularized:
+                        loss = loss + scale * unit.regularizer().sum()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                for unit in clamped:
+                    unit.clamp_()
+        except KeyboardInterrupt:
+            interrupted = True
+    logged = min(len(errors), *(len(values) for values in weights.values()))
+    interpolation_error, extrapolation_error = (
+        torch.stack([pair[i] for pair in errors[:logged]]) for i in range(2)
+    )
+    return History(
+        steps=torch.tensor(logged_steps[:logged]),
+        interpolation_error=interpolation_error,
+        extrapolation_error=extrapolation_error,
+        weights={name: torch.stack(values[:logged]) for name, values in weights.items()},
+        interrupted=interrupted,
+    )
+
+
+def _units(model: nn.Module, method: str) -> Iterable[nn.Module]:
+    return (unit for unit in model.modules() if hasattr(unit, method))
+
+
+def _mean_squared_error(output: Tensor, target: Tensor) -> Tensor:
+    """``(R, n, out_features)`` twice to ``(R,)``."""
+    if output.shape != target.shape:
+        raise ValueError(f"the model must return {tuple(target.shape)}; got {tuple(output.shape)}")
+    return (output - target).square().mean(dim=(-2, -1))
+
+
+@torch.no_grad()
+def _evaluate(model: nn.Module, evaluation_sets: list[tuple[Tensor, Tensor]]) -> list[Tensor]:
+    model.eval()
+    errors = [_mean_squared_error(model(x), y).cpu() for x, y in evaluation_sets]
+    model.train()
+    return errors
+
+
+@contextmanager
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
