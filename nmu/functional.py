@@ -93,6 +93,7 @@ def snmu(x: Tensor, weight: Tensor, noise: Tensor) -> Tensor:
     Mistry, Farrahi and Hare, arXiv 2211.05624.
     """
     _check(x, weight)
+    _check_floating(noise=noise)
     if noise.shape != x.shape:
         raise ValueError(f"noise must have the shape of x, {tuple(x.shape)}; got {tuple(noise.shape)}")
     one = _one(x)

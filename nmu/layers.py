@@ -135,7 +135,7 @@ class StochasticNMU(NMU):
     Raises
     ------
     ValueError
-        If a size is not a positive integer, or the noise interval is reversed or touches 0.
+        If a size is not a positive integer, or the noise interval is reversed or not positive.
 
     References
     ----------
@@ -166,6 +166,7 @@ class StochasticNMU(NMU):
 
     def sample_noise(self, x: Tensor) -> Tensor:
         """Draw the noise for the batch ``x``: one number a row and input, of the shape of ``x``."""
+        functional._check(x, self.weight)
         low, high = self.noise_bounds(x)
         return torch.lerp(low, high, _uniform(x, self.generator))
 
@@ -253,6 +254,9 @@ def _checked_noise(noise: tuple[float, float] | str) -> tuple[float, float] | st
         raise ValueError(f'noise must be an interval (low, high) or "batch"; got {noise!r}') from None
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise ValueError(f"noise must be an interval (low, high) with low <= high; got {noise!r}")
-    if low <= 0 <= high:
-        raise ValueError(f"the noise interval must not contain 0, which erases its input; got {noise!r}")
+    if low <= 0:
+        raise ValueError(
+            "the noise must be positive, as 0 erases its input and a negative number can make the "
+            f"denominator 0; got {noise!r}"
+        )
     return low, high

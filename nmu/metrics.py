@@ -39,6 +39,10 @@ class Estimate:
     high: float
     note: str = ""
 
+    def __format__(self, spec: str) -> str:
+        """Format as ``value [low, high]``, each number by ``spec``."""
+        return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
+
 
 def best_step(history: History) -> Tensor:
     """Index, into the logged steps, of each replica's lowest interpolation error: ``(R,)``."""
@@ -77,6 +81,8 @@ def success_rate(solved: Sequence[bool]) -> Estimate:
 
     Raises
     ------
+    TypeError
+        If an outcome is no boolean.
     ValueError
         If there is no run.
 
@@ -84,9 +90,11 @@ def success_rate(solved: Sequence[bool]) -> Estimate:
     ----------
     Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
     """
-    outcomes = np.asarray(solved, dtype=bool)
+    outcomes = np.asarray(solved)
     if outcomes.size == 0:
         raise ValueError("solved must hold at least one run; got none")
+    if outcomes.dtype != bool:
+        raise TypeError(f"solved must hold booleans; got {outcomes.dtype}")
     result = stats.binomtest(int(outcomes.sum()), outcomes.size)
     interval = result.proportion_ci(0.95, method="wilson")
     return Estimate(result.statistic, float(interval.low), float(interval.high))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import torch
@@ -76,11 +77,11 @@ class ReplicaStreams:
     Raises
     ------
     ValueError
-        If there is no seed or one is negative.
+        If there is no seed, or one is negative or no integer.
     """
 
     def __init__(self, seeds: Sequence[int], purpose: str, block: int = 8192):
-        if len(seeds) == 0 or any(seed < 0 for seed in seeds):
+        if len(seeds) == 0 or not all(isinstance(seed, Integral) and seed >= 0 for seed in seeds):
             raise ValueError(f"seeds must be one or more non-negative integers; got {list(seeds)}")
         spawn_key = tuple(purpose.encode())
         self._generators = [
@@ -108,9 +109,11 @@ class ReplicaStreams:
         Raises
         ------
         ValueError
-            If ``shape[0]`` is not the number of seeds.
+            If ``shape[0]`` is not the number of seeds, or nothing is to be drawn.
         """
         replicas = len(self._generators)
+        if len(shape) < 2 or min(shape) < 1:
+            raise ValueError(f"shape must be (replicas, ...), of positive sizes; got {tuple(shape)}")
         if shape[0] != replicas:
             raise ValueError(f"shape must begin with {replicas}, one a seed; got {tuple(shape)}")
         count = math.prod(shape[1:])

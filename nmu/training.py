@@ -1,5 +1,6 @@
 """The training loop, for one replica or hundreds at once."""
 
+import math
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,7 +52,13 @@ def initialize(model: nn.Module, seeds: Sequence[int]) -> nn.Module:
     -------
     nn.Module
         ``model`` itself.
+
+    Raises
+    ------
+    ValueError
+        If a unit has not one replica a seed.
     """
+    _check_replicas(model, seeds)
     streams = ReplicaStreams(seeds, "initial weights")
     for unit in _units(model, "reset_parameters"):
         unit.reset_parameters(streams)
@@ -120,8 +127,8 @@ def train(
     Raises
     ------
     ValueError
-        If seeds and ranges differ in number, a count is not positive, the ramp is reversed, or the
-        model's output has not the target's shape.
+        If seeds, replicas and ranges differ in number, a count is not positive, a rate is negative
+        or not finite, the ramp is reversed, or the model's output has not the target's shape.
     """
     if len(seeds) != len(task.ranges):
         raise ValueError(
@@ -135,10 +142,14 @@ def train(
     ]:
         if count < 1:
             raise ValueError(f"{name} must be at least 1; got {count}")
+    for name, rate in [("learning_rate", learning_rate), ("regularizer_scale", regularizer_scale)]:
+        if not 0 <= rate < math.inf:
+            raise ValueError(f"{name} must be finite and not negative; got {rate}")
     start, end = regularizer_ramp
     if not start < end:
         raise ValueError(f"regularizer_ramp must be (start, end) with start < end; got {regularizer_ramp}")
 
+    _check_replicas(model, seeds)
     model.to(device).train()
     noise = ReplicaStreams(seeds, "noise")
     for unit in model.modules():
@@ -181,6 +192,8 @@ def train(
                 for unit in clamped:
                     unit.clamp_()
         except KeyboardInterrupt:
+            if not all(weights.values()):  # not even step 0 is logged: there is nothing to return
+                raise
             interrupted = True
     logged = min(len(errors), *(len(values) for values in weights.values()))
     interpolation_error, extrapolation_error = (
@@ -197,6 +210,14 @@ def train(
 
 def _units(model: nn.Module, method: str) -> Iterable[nn.Module]:
     return (unit for unit in model.modules() if hasattr(unit, method))
+
+
+def _check_replicas(model: nn.Module, seeds: Sequence[int]) -> None:
+    for unit in _units(model, "batch_shape"):
+        if unit.batch_shape != (len(seeds),):
+            raise ValueError(
+                f"model must have batch_shape=({len(seeds)},), one replica a seed; got {unit.batch_shape}"
+            )
 
 
 def _mean_squared_error(output: Tensor, target: Tensor) -> Tensor:

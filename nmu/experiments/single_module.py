@@ -9,7 +9,7 @@ from nmu import metrics
 from nmu.tasks import RANGES, Range, SingleModuleTask
 from nmu.training import History, initialize, train
 
-__all__ = ["SEEDS", "STEPS", "run", "runs_table", "summarize"]
+__all__ = ["SEEDS", "STEPS", "format_summary", "run", "runs_table", "summarize"]
 
 SEEDS = tuple(range(25))
 STEPS = 50_000
@@ -131,3 +131,25 @@ def summarize(runs: pd.DataFrame) -> pd.DataFrame:
             "sparsity_error": metrics.sparsity_error_mean(winners["sparsity_error"]),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("range")
+
+
+def format_summary(summary: pd.DataFrame) -> pd.DataFrame:
+    """Text of :func:`summarize` for display, as ``value [low, high]``.
+
+    A dagger marks an interval that is the observed range, the likelihood being degenerate there; a
+    dash stands where no run was solved.
+    """
+
+    def text(estimate: metrics.Estimate, spec: str) -> str:
+        if estimate.value != estimate.value:
+            return "–"
+        return f"{estimate:{spec}}" + (" †" if estimate.note else "")
+
+    return pd.DataFrame(
+        {
+            "success rate": [text(e, ".2f") for e in summary["success"]],
+            "solved at (steps)": [text(e, ",.0f") for e in summary["solved_at"]],
+            "sparsity error": [text(e, ".1e") for e in summary["sparsity_error"]],
+        },
+        index=summary.index,
+    )

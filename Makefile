@@ -1,0 +1,36 @@
+# `make book` and `make test` need nothing but make and a suitable Python: they build .venv themselves.
+# To choose the Python that .venv is made with: make clean; make book PYTHON=/path/to/python3.12
+
+VENV := .venv/bin
+.PHONY: book test test-book serve lab lint clean environment browser
+
+book: environment
+	@$(VENV)/python tools/build_book.py
+
+test: environment browser
+	@$(VENV)/python -m pytest -m "not built"
+
+# The built book: links, figures, exercises, and every page in a browser. Needs `make book` first.
+test-book: environment browser
+	@$(VENV)/python -m pytest -m built
+
+serve: book
+	@echo "The book is at http://localhost:8000 (Ctrl-C stops it)"
+	@$(VENV)/python -m http.server 8000 --bind localhost --directory _build/html >/dev/null 2>&1
+
+# The chapters open as notebooks: double-click a file under book/.
+lab: environment
+	@$(VENV)/jupyter lab --LabApp.default_url=/lab/tree/book
+
+lint: environment
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+
+clean:
+	rm -rf _build .venv .pytest_cache .ruff_cache .hypothesis nmu.egg-info
+
+environment:
+	@PYTHON="$(PYTHON)" tools/environment.sh
+
+browser:
+	@tools/browser.sh

@@ -1,0 +1,16 @@
+"""What all tests share: fixed seeds, so that a failure comes back when it is run again."""
+
+import matplotlib
+import pytest
+import torch
+from hypothesis import settings
+
+matplotlib.use("Agg")
+
+settings.register_profile("book", derandomize=True, deadline=None, database=None, max_examples=60)
+settings.load_profile("book")
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(20221121)

@@ -1,0 +1,83 @@
+"""Build the book strictly, and run again whatever the code beneath the chapters has outdated.
+
+The execution cache of Jupyter Book knows a chapter by its text alone. What the chapter imports and reads
+is watched here: when the package, the stored results, the requirements or ``QUICK`` change, everything that
+was built is thrown away. A build that fails leaves no page behind that the next one would take for good.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+WATCHED = ["nmu", "book/results", "requirements.txt"]
+
+
+def code_key(root):
+    """SHA-256 over all that a chapter's output depends on, apart from its own text.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The folder of ``_config.yml``.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    digest = hashlib.sha256(f"QUICK={os.environ.get('QUICK', '')}".encode())
+    for watched in WATCHED:
+        path = root / watched
+        for file in sorted([path, *path.rglob("*")]):
+            if file.is_file() and "__pycache__" not in file.parts:
+                content = hashlib.sha256(file.read_bytes()).hexdigest()
+                digest.update(f"{file.relative_to(root).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def build(root):
+    """Build the book in `root` into ``_build/html``.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The folder of ``_config.yml``.
+
+    Returns
+    -------
+    int
+        0, or the exit status of the build that failed.
+    """
+    output = root / "_build"
+    key_file = output / "code-key"  # what the cached executions were made with
+    complete = output / "complete"  # there only after a build without any error or warning
+
+    key = code_key(root)
+    if not key_file.exists() or key_file.read_text() != key:
+        shutil.rmtree(output, ignore_errors=True)
+    output.mkdir(exist_ok=True)
+    key_file.write_text(key)
+    if not complete.exists():  # read every page again; finished executions stay in the cache
+        shutil.rmtree(output / ".doctrees", ignore_errors=True)
+        shutil.rmtree(output / "html", ignore_errors=True)
+    complete.unlink(missing_ok=True)
+
+    jupyter_book = Path(sys.executable).with_name("jupyter-book")
+    command = [jupyter_book, "build", "-W", "-n", "--keep-going", root]
+    status = subprocess.run(command).returncode
+    if code_key(root) != key:  # edited while the chapters ran: no telling which of them saw it
+        key_file.unlink()
+    if status == 0:
+        complete.touch()
+    return status
+
+
+if __name__ == "__main__":
+    root = Path(__file__).resolve().parents[1]
+    status = build(root)
+    if status:
+        sys.exit(f"The book was not built: see the error or warning above (exit status {status}).")
+    print(f"The book is built. Open {root / '_build' / 'html' / 'index.html'}")
