@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import sync_playwright
 
-from test_book import HTML, PAGES
+from tests.test_book import HTML, PAGES
 
 pytestmark = [pytest.mark.built, pytest.mark.browser]
 

@@ -1,8 +1,9 @@
 """Build the book strictly, and run again whatever the code beneath the chapters has outdated.
 
-The execution cache of Jupyter Book knows a chapter by its text alone. What the chapter imports and reads
-is watched here: when the package, the stored results, the requirements or ``QUICK`` change, everything that
-was built is thrown away. A build that fails leaves no page behind that the next one would take for good.
+The execution cache of Jupyter Book knows a chapter by its text alone. What the chapter imports
+and reads is watched here: when the package, the stored results, the requirements or ``QUICK``
+change, everything that was built is thrown away. A build that fails leaves no page behind that the
+next one would take for good.
 """
 
 import hashlib
