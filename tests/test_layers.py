@@ -293,7 +293,7 @@ def test_noise_must_be_a_positive_interval(noise, message):
 @UNITS
 def test_bad_batches_are_refused(unit):
     layer = unit(3, 2)
-    with pytest.raises(ValueError, match="x must have 3 in its last dimension.* got 2"):
+    with pytest.raises(ValueError, match=r"x must have 3 in its last dimension.* got 2"):
         layer(torch.randn(7, 2))
     with pytest.raises(TypeError, match="x must have a floating-point dtype"):
         layer(torch.ones(7, 3, dtype=torch.int64))

@@ -1,7 +1,8 @@
-"""The book's central result in small: where the NMU fails by its initial weights, the sNMU does not.
+"""The central result in small: where its initial weights make the NMU fail, the sNMU does not.
 
-On U[-1.2,-1.1] a factor W x + 1 - W is positive while W < 1 / (1 - x), that is below 1/2.2 for every x
-of the range, and negative for every x once W > 1/2.1. The rule below looks at nothing but that.
+On U[-1.2,-1.1] a factor W x + 1 - W is positive for every x of the range while W < 1 / 2.2, and
+negative for every x once W > 1 / 2.1: its sign changes at W = 1 / (1 - x). The rule that chooses
+the seeds looks at nothing but that, and so at no outcome.
 """
 
 import functools

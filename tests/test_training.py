@@ -1,4 +1,4 @@
-"""The training loop: against a plain PyTorch loop, replica by replica, interrupted, at bad input."""
+"""The training loop: against a plain one, replica by replica, interrupted, at bad input."""
 
 import copy
 import functools
@@ -140,10 +140,10 @@ def test_errors_are_those_of_the_logged_weights_on_fixed_sets():
 )
 def test_logged_steps_include_the_first_and_the_last(steps, log_every, expected):
     history = fit(NMU, [0, 1, 2], steps=steps, log_every=log_every)
-    count = len(expected)
     assert history.steps.tolist() == expected
-    assert history.interpolation_error.shape == history.extrapolation_error.shape == (count, 3)
-    assert history.weights["weight"].shape == (count, 3, 1, 2)
+    assert history.interpolation_error.shape == (len(expected), 3)
+    assert history.extrapolation_error.shape == (len(expected), 3)
+    assert history.weights["weight"].shape == (len(expected), 3, 1, 2)
     assert history.interrupted is False
 
 
@@ -244,7 +244,7 @@ class TaskThatStops(SingleModuleTask):
 
 
 class StopsWhenEvaluated(NMU):
-    """Raise KeyboardInterrupt in the ``at``-th forward pass in evaluation mode, two a logged step."""
+    """Raise KeyboardInterrupt in a later pass in evaluation mode; each logged step takes two."""
 
     passes_left = None
 
@@ -280,9 +280,8 @@ def test_an_interrupted_evaluation_leaves_no_half_logged_step(passes, steps):
     history = train(model, SingleModuleTask([RANGES[6]]), [0], **SHORT)
     assert history.interrupted is True
     assert history.steps.tolist() == steps
-    count = len(steps)
-    assert len(history.interpolation_error) == len(history.extrapolation_error) == count
-    assert len(history.weights["weight"]) == count
+    lengths = map(len, [history.interpolation_error, history.extrapolation_error])
+    assert [*lengths, len(history.weights["weight"])] == [len(steps)] * 3
 
 
 def test_an_interrupt_before_anything_is_logged_is_passed_on():
