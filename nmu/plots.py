@@ -219,7 +219,9 @@ def weight_path_panels(paths: Mapping[str, Tensor], solved: Mapping[str, Sequenc
     matplotlib.figure.Figure
         The panels side by side, with one legend.
     """
-    figure, axes = plt.subplots(1, len(paths), figsize=(3.2 * len(paths), 3.9), sharey=True, squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(paths), figsize=(3.2 * len(paths), 3.9), sharey=True, squeeze=False
+    )
     for axis, (title, weights) in zip(axes[0], paths.items()):
         weight_paths(axis, weights, solved[title])
         axis.plot(*weights[0, :, 0].T.numpy(), "o", markersize=4, markerfacecolor="white",

@@ -176,7 +176,7 @@ def test_leading_dimensions_broadcast(name):
 
 
 @given(problems(weights=st.sampled_from([0, 1])), st.sampled_from(DTYPES))
-@example((torch.tensor([[20.0, -30, 7]]), torch.ones(1, 3), torch.ones(1, 3)), torch.float64)
+@example((torch.tensor([[20.0, -30, -7]]), torch.ones(1, 3), torch.ones(1, 3)), torch.float64)
 def test_discrete_weights_select_exactly(problem, dtype):
     x, weight, noise = (tensor.to(dtype) for tensor in problem)
     expected = torch.ones(len(x), len(weight), dtype=dtype)
