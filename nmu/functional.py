@@ -53,7 +53,7 @@ def nmu(x: Tensor, weight: Tensor) -> Tensor:
     """
     _check(x, weight)
     return _product(
-        torch.lerp(_one(x), x_i, weight_i) for x_i, weight_i in zip(_rows(x), _columns(weight))
+        torch.lerp(_one(x), x_i, weight_i) for x_i, weight_i in zip(_rows(x), _columns(weight), strict=True)
     )
 
 
@@ -99,7 +99,7 @@ def snmu(x: Tensor, weight: Tensor, noise: Tensor) -> Tensor:
     one = _one(x)
     return _product(
         torch.lerp(one, x_i, effective_weight(weight_i, noise_i))
-        for x_i, weight_i, noise_i in zip(_rows(x), _columns(weight), _rows(noise))
+        for x_i, weight_i, noise_i in zip(_rows(x), _columns(weight), _rows(noise), strict=True)
     )
 
 
@@ -288,6 +288,4 @@ def _check(x: Tensor, weight: Tensor) -> None:
             f"got {x.shape[-1]}"
         )
     if x.numel() == 0 or weight.numel() == 0:
-        raise ValueError(
-            f"x and weight must not be empty; got {tuple(x.shape)} and {tuple(weight.shape)}"
-        )
+        raise ValueError(f"x and weight must not be empty; got {tuple(x.shape)} and {tuple(weight.shape)}")

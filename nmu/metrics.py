@@ -15,8 +15,16 @@ from torch import Tensor
 from nmu import functional
 from nmu.training import History
 
-__all__ = ["Estimate", "best_step", "solved", "solved_at", "solved_at_mean", "sparsity_error",
-           "sparsity_error_mean", "success_rate"]
+__all__ = [
+    "Estimate",
+    "best_step",
+    "solved",
+    "solved_at",
+    "solved_at_mean",
+    "sparsity_error",
+    "sparsity_error_mean",
+    "success_rate",
+]
 
 THRESHOLD = 1e-5
 """Extrapolation error below which a run of the single-module task counts as solved."""

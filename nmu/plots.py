@@ -73,9 +73,7 @@ def comparison(summaries: Mapping[str, pd.DataFrame]) -> Figure:
     axes[0].set_yticks(range(len(first)), first.index)
     axes[0].invert_yaxis()
     axes[1].set(xlabel="solved at (thousand steps)", xlim=(0, None))
-    figure.legend(
-        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(summaries)
-    )
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(summaries))
     return figure
 
 
@@ -93,7 +91,7 @@ def weight_paths(axis: Axes, weights: Tensor, solved: Sequence[bool]) -> None:
     solved : sequence of bool
         One a replica.
     """
-    for path, success in zip(weights[:, :, 0].transpose(0, 1).numpy(), solved):
+    for path, success in zip(weights[:, :, 0].transpose(0, 1).numpy(), solved, strict=True):
         color = PALETTE[0] if success else PALETTE[1]
         axis.plot(*path.T, color=color, linestyle="-" if success else "--", linewidth=1, alpha=0.8)
         axis.plot(*path[-1], color=color, marker="o" if success else "X", markersize=8, clip_on=False)
@@ -188,7 +186,7 @@ def surface_grid(
         rows, 2, figsize=(6.4, 0.7 + 3.0 * rows), sharex=True, sharey=True, squeeze=False
     )
     low, high = box
-    for axis, (title, values) in zip(axes.flat, surfaces.items()):
+    for axis, (title, values) in zip(axes.flat, surfaces.items(), strict=False):
         grid = (axis_values.numpy(), axis_values.numpy(), values.T.numpy())
         image = axis.contourf(*grid, levels=levels, cmap=colors, norm=norm, extend="both")
         axis.contour(*grid, levels=levels, colors="black", linewidths=0.6)
@@ -219,19 +217,31 @@ def weight_path_panels(paths: Mapping[str, Tensor], solved: Mapping[str, Sequenc
     matplotlib.figure.Figure
         The panels side by side, with one legend.
     """
-    figure, axes = plt.subplots(
-        1, len(paths), figsize=(3.2 * len(paths), 3.9), sharey=True, squeeze=False
-    )
-    for axis, (title, weights) in zip(axes[0], paths.items()):
+    figure, axes = plt.subplots(1, len(paths), figsize=(3.2 * len(paths), 3.9), sharey=True, squeeze=False)
+    for axis, (title, weights) in zip(axes[0], paths.items(), strict=True):
         weight_paths(axis, weights, solved[title])
-        axis.plot(*weights[0, :, 0].T.numpy(), "o", markersize=4, markerfacecolor="white",
-                  markeredgecolor="black", zorder=3)
+        axis.plot(
+            *weights[0, :, 0].T.numpy(),
+            "o",
+            markersize=4,
+            markerfacecolor="white",
+            markeredgecolor="black",
+            zorder=3,
+        )
         axis.set(title=title, xticks=[0, 0.5, 1], xticklabels=["0", "0.5", "1"])
         axis.set(yticks=[0, 0.5, 1], yticklabels=["0", "0.5", "1"])
         axis.label_outer()
     handles = [
-        plt.Line2D([], [], linestyle="none", marker="o", markersize=5, markerfacecolor="white",
-                   markeredgecolor="black", label="start"),
+        plt.Line2D(
+            [],
+            [],
+            linestyle="none",
+            marker="o",
+            markersize=5,
+            markerfacecolor="white",
+            markeredgecolor="black",
+            label="start",
+        ),
         plt.Line2D([], [], color=PALETTE[0], marker="o", label="solved"),
         plt.Line2D([], [], color=PALETTE[1], marker="X", linestyle="--", label="failed"),
     ]

@@ -86,7 +86,10 @@ class ReplicaStreams:
         spawn_key = tuple(purpose.encode())
         self._generators = [
             torch.Generator().manual_seed(
-                int(np.random.SeedSequence(int(seed), spawn_key=spawn_key).generate_state(1, np.uint64)[0] >> 1)
+                int(
+                    np.random.SeedSequence(int(seed), spawn_key=spawn_key).generate_state(1, np.uint64)[0]
+                    >> 1
+                )
             )
             for seed in seeds
         ]
@@ -119,7 +122,7 @@ class ReplicaStreams:
         count = math.prod(shape[1:])
         if self._numbers.shape[1] < count:
             fresh = torch.empty(replicas, max(self._block, count))
-            for row, generator in zip(fresh.unbind(0), self._generators):
+            for row, generator in zip(fresh.unbind(0), self._generators, strict=True):
                 row.uniform_(generator=generator)
             self._numbers = torch.cat([self._numbers, fresh], dim=1)
         numbers, self._numbers = self._numbers.tensor_split([count], dim=1)
@@ -148,9 +151,7 @@ class SingleModuleTask:
         if len(ranges) == 0:
             raise ValueError("ranges must hold one range a replica; got none")
         if not 1 <= relevant <= in_features:
-            raise ValueError(
-                f"relevant must be between 1 and in_features = {in_features}; got {relevant}"
-            )
+            raise ValueError(f"relevant must be between 1 and in_features = {in_features}; got {relevant}")
         self.ranges = tuple(ranges)
         self.in_features = in_features
         self.relevant = relevant
@@ -172,7 +173,7 @@ class SingleModuleTask:
     def extrapolation_inputs(self, streams: ReplicaStreams, n: int) -> Tensor:
         """Draw ``(replicas, n, in_features)`` inputs of the extrapolation distribution."""
         rows = []
-        for numbers, range_ in zip(self._uniform(streams, n), self.ranges):
+        for numbers, range_ in zip(self._uniform(streams, n), self.ranges, strict=True):
             intervals = torch.tensor(range_.extrapolation)
             position = numbers * len(intervals)
             which = position.long()

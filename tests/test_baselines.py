@@ -81,9 +81,7 @@ def test_mlp_trains_in_the_common_loop():
 
 
 def test_mlp_refuses_bad_input():
-    with pytest.raises(
-        ValueError, match="hidden_features must be made of positive integers; got 0"
-    ):
+    with pytest.raises(ValueError, match="hidden_features must be made of positive integers; got 0"):
         MLP(2, 1, 0)
     with pytest.raises(ValueError, match=r"x must have 2 in its last dimension.* got 3"):
         MLP(2, 1, 5)(torch.ones(7, 3))

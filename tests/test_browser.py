@@ -81,9 +81,7 @@ def test_page_in_the_browser(browser, site, name, scheme):
     for width in [1280, 360]:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(100)
-        sizes = page.evaluate(
-            "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-        )
+        sizes = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
         if sizes[0] > sizes[1]:
             faults.append(f"{sizes[0]} px of content in a window of {sizes[1]} px")
     context.close()

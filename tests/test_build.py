@@ -35,12 +35,8 @@ def book(tmp_path):
     (tmp_path / "book/results/table.csv").write_text("seed\n1\n")
     (tmp_path / "requirements.txt").write_text("numpy\n")
     (tmp_path / "book/index.md").write_text(CHAPTER)
-    (tmp_path / "book/other.md").write_text(
-        CHAPTER.replace("answer()", "open('runs', 'a').write('x')")
-    )
-    (tmp_path / "_toc.yml").write_text(
-        "format: jb-book\nroot: book/index\nchapters: [{file: book/other}]\n"
-    )
+    (tmp_path / "book/other.md").write_text(CHAPTER.replace("answer()", "open('runs', 'a').write('x')"))
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/index\nchapters: [{file: book/other}]\n")
     (tmp_path / "_config.yml").write_text(
         "title: Small\nonly_build_toc_files: true\n"
         "execute: {execute_notebooks: cache, allow_errors: false, raise_on_error: true}\n"
@@ -98,9 +94,7 @@ def test_what_depends_on_a_change_runs_again_and_nothing_else(book):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "fault", ["```{code-cell} ipython3\nraise ValueError\n```\n", "{ref}`to-nowhere`\n"]
-)
+@pytest.mark.parametrize("fault", ["```{code-cell} ipython3\nraise ValueError\n```\n", "{ref}`to-nowhere`\n"])
 def test_a_build_that_failed_fails_again(book, fault):
     assert build(book) == 0
     good = (book / "book/index.md").read_text()

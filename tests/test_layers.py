@@ -96,12 +96,8 @@ def test_copies_go_on_where_the_original_generator_stands(how, generator):
 
 def test_repr():
     assert repr(NMU(3, 2)) == "NMU(in_features=3, out_features=2)"
-    assert repr(NAU(3, 2, batch_shape=(4,))) == (
-        "NAU(in_features=3, out_features=2, batch_shape=(4,))"
-    )
-    assert repr(StochasticNMU(3, 2)) == (
-        "StochasticNMU(in_features=3, out_features=2, noise=(1.0, 5.0))"
-    )
+    assert repr(NAU(3, 2, batch_shape=(4,))) == ("NAU(in_features=3, out_features=2, batch_shape=(4,))")
+    assert repr(StochasticNMU(3, 2)) == ("StochasticNMU(in_features=3, out_features=2, noise=(1.0, 5.0))")
     assert "noise='batch'" in repr(StochasticNMU(3, 2, noise="batch"))
 
 

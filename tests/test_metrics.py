@@ -144,9 +144,7 @@ def test_intervals_invert_the_likelihood_ratio_test(function, profile, sample):
 
 
 def test_the_gamma_estimate_is_the_sample_mean():
-    assert metrics.solved_at_mean(GAMMA_SAMPLE).value == pytest.approx(
-        GAMMA_SAMPLE.mean(), rel=1e-5
-    )
+    assert metrics.solved_at_mean(GAMMA_SAMPLE).value == pytest.approx(GAMMA_SAMPLE.mean(), rel=1e-5)
 
 
 def test_the_gamma_interval_scales_with_its_unit():
@@ -192,9 +190,7 @@ def test_degenerate_likelihoods_fall_back_with_a_reason(function, family, edges)
     assert np.isnan([empty.value, empty.low, empty.high]).all()
     assert empty.note == "no solved run"
     assert function([0.25]) == Estimate(0.25, 0.25, 0.25, "a single solved run: observed range")
-    assert function([0.25] * 3) == Estimate(
-        0.25, 0.25, 0.25, "all solved runs equal: observed range"
-    )
+    assert function([0.25] * 3) == Estimate(0.25, 0.25, 0.25, "all solved runs equal: observed range")
     assert function([0.0] * 3).note == "all solved runs equal: observed range"
     for edge in edges:
         note = f"a value on the edge of the {family} distribution's support: observed range"

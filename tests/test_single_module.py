@@ -50,9 +50,7 @@ def runs():
         weights={"weight": torch.tensor([1.0, 0.875, 0.5, NAN]).expand(2, 4)[:, :, None, None]},
         interrupted=False,
     )
-    return single_module.runs_table(
-        history, [RANGES[0], RANGES[0], RANGES[6], RANGES[6]], [0, 1] * 2
-    )
+    return single_module.runs_table(history, [RANGES[0], RANGES[0], RANGES[6], RANGES[6]], [0, 1] * 2)
 
 
 def test_runs_table(runs):

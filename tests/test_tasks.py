@@ -79,9 +79,7 @@ def test_the_target_is_the_product_of_the_relevant_inputs(in_features, relevant)
     copy = x.clone()
     y = task.target(x)
     assert y.shape == (5, 7, 1)
-    np.testing.assert_allclose(
-        y[..., 0].numpy(), x.numpy()[..., :relevant].prod(axis=-1), rtol=1e-14
-    )
+    np.testing.assert_allclose(y[..., 0].numpy(), x.numpy()[..., :relevant].prod(axis=-1), rtol=1e-14)
     assert x.equal(copy)
 
 
@@ -113,9 +111,7 @@ def test_streams_go_on_and_never_repeat():
 
 
 def test_seeds_and_purposes_give_independent_streams():
-    drawn = [
-        uniforms([seed], purpose)[0] for seed in (0, 1) for purpose in ("data", "noise", "dat")
-    ]
+    drawn = [uniforms([seed], purpose)[0] for seed in (0, 1) for purpose in ("data", "noise", "dat")]
     drawn += [uniforms([2**40], "data")[0]]
     correlations = np.corrcoef(torch.stack(drawn).double().numpy())
     off_diagonal = correlations[~np.eye(len(drawn), dtype=bool)]

@@ -188,9 +188,7 @@ def network(replicas):
 def test_units_inside_a_network_are_clamped():
     seeds = [0, 1, 2]
     options = SHORT | dict(steps=60, learning_rate=0.05, log_every=1)
-    history = train(
-        initialize(network(3), seeds), SingleModuleTask([RANGES[6]] * 3), seeds, **options
-    )
+    history = train(initialize(network(3), seeds), SingleModuleTask([RANGES[6]] * 3), seeds, **options)
     assert set(history.weights) == {"0.weight", "1.0.weight"}
     for name, low in [("0.weight", -1), ("1.0.weight", 0)]:
         weights = history.weights[name]
@@ -204,9 +202,7 @@ def test_units_inside_a_network_are_regularised():
     of -1, 0 and 1 by the learning rate."""
     seeds = [0, 1, 2]
     options = SHORT | dict(steps=1, regularizer_ramp=(-1, 0), regularizer_scale=1e12)
-    history = train(
-        initialize(network(3), seeds), SingleModuleTask([RANGES[6]] * 3), seeds, **options
-    )
+    history = train(initialize(network(3), seeds), SingleModuleTask([RANGES[6]] * 3), seeds, **options)
     for before, after in history.weights.values():
         towards = before.round() - before
         torch.testing.assert_close(after - before, 1e-3 * towards.sign(), rtol=0, atol=1e-6)
