@@ -149,7 +149,7 @@ def format_summary(summary: pd.DataFrame) -> pd.DataFrame:
         {
             "success rate": [text(e, ".2f") for e in summary["success"]],
             "solved at (steps)": [text(e, ",.0f") for e in summary["solved_at"]],
-            "sparsity error": [text(e, ".1e") for e in summary["sparsity_error"]],
+            "sparsity error": [text(e, ".2g") for e in summary["sparsity_error"]],
         },
         index=summary.index,
     )
