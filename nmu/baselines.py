@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from nmu import functional
-from nmu.layers import _uniform
+from nmu.layers import _check_sizes, _uniform
 
 __all__ = ["MLP"]
 
@@ -62,14 +62,12 @@ class MLP(nn.Module):
     ):
         super().__init__()
         batch_shape = tuple(batch_shape)
-        for name, size in [
-            ("in_features", in_features),
-            ("out_features", out_features),
-            ("hidden_features", hidden_features),
-            *(("batch_shape", size) for size in batch_shape),
-        ]:
-            if not isinstance(size, int) or size < 1:
-                raise ValueError(f"{name} must be made of positive integers; got {size!r}")
+        _check_sizes(
+            in_features=[in_features],
+            out_features=[out_features],
+            hidden_features=[hidden_features],
+            batch_shape=batch_shape,
+        )
         self.in_features = in_features
         self.out_features = out_features
         self.hidden_features = hidden_features

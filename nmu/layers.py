@@ -5,6 +5,7 @@ call evaluates together.
 """
 
 import math
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
@@ -30,13 +31,7 @@ class _Unit(nn.Module):
     ):
         super().__init__()
         batch_shape = tuple(batch_shape)
-        for name, size in [
-            ("in_features", in_features),
-            ("out_features", out_features),
-            *(("batch_shape", size) for size in batch_shape),
-        ]:
-            if not isinstance(size, int) or size < 1:
-                raise ValueError(f"{name} must be made of positive integers; got {size!r}")
+        _check_sizes(in_features=[in_features], out_features=[out_features], batch_shape=batch_shape)
         self.in_features = in_features
         self.out_features = out_features
         self.batch_shape = batch_shape
@@ -233,6 +228,13 @@ class NAU(_Unit):
     def forward(self, x: Tensor) -> Tensor:
         """Map ``(*batch_shape, n, in_features)`` to ``(*batch_shape, n, out_features)``."""
         return functional.nau(x, self.weight)
+
+
+def _check_sizes(**sizes: Iterable[int]) -> None:
+    for name, values in sizes.items():
+        for size in values:
+            if not isinstance(size, int) or size < 1:
+                raise ValueError(f"{name} must be made of positive integers; got {size!r}")
 
 
 def _uniform(like: Tensor, generator) -> Tensor:

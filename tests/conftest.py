@@ -14,3 +14,12 @@ settings.load_profile("book")
 @pytest.fixture(autouse=True)
 def _seed():
     torch.manual_seed(20221121)
+
+
+@pytest.fixture
+def two_threads():
+    """More threads than training uses, and the former number back at the end."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)

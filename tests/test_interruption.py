@@ -10,15 +10,6 @@ from nmu.training import initialize, train
 SHORT = dict(steps=30, log_every=10, evaluation_size=200, progress=False)
 
 
-@pytest.fixture
-def two_threads():
-    """More threads than training uses, and the former number back at the end."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 class TaskThatStops(SingleModuleTask):
     """Raise ``error`` when asked for the data of step ``at``; note the threads at work."""
 

@@ -46,15 +46,6 @@ def assert_same_replicas(together, which, apart):
     assert together.weights["weight"][:, which].equal(apart.weights["weight"])
 
 
-@pytest.fixture
-def two_threads():
-    """More threads than training uses, and the former number back at the end."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("name", UNITS)
 @pytest.mark.parametrize(("batch_size", "evaluation_size"), [(128, 1000), (7, 97)])
 def test_replicas_train_together_as_they_do_alone(name, batch_size, evaluation_size):
