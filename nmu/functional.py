@@ -53,7 +53,7 @@ def nmu(x: Tensor, weight: Tensor) -> Tensor:
     """
     _check(x, weight)
     return _product(
-        torch.lerp(_one(x), x_i, weight_i) for x_i, weight_i in zip(_rows(x), _columns(weight), strict=True)
+        weight_i * x_i + (1 - weight_i) for x_i, weight_i in zip(_rows(x), _columns(weight), strict=True)
     )
 
 
@@ -96,11 +96,11 @@ def snmu(x: Tensor, weight: Tensor, noise: Tensor) -> Tensor:
     _check_floating(noise=noise)
     if noise.shape != x.shape:
         raise ValueError(f"noise must have the shape of x, {tuple(x.shape)}; got {tuple(noise.shape)}")
-    one = _one(x)
-    return _product(
-        torch.lerp(one, x_i, effective_weight(weight_i, noise_i))
-        for x_i, weight_i, noise_i in zip(_rows(x), _columns(weight), _rows(noise), strict=True)
+    effective_weights = (
+        effective_weight(weight_i, noise_i)
+        for weight_i, noise_i in zip(_columns(weight), _rows(noise), strict=True)
     )
+    return _product(v_i * x_i + (1 - v_i) for x_i, v_i in zip(_rows(x), effective_weights, strict=True))
 
 
 def effective_weight(weight: Tensor, noise: Tensor) -> Tensor:
@@ -261,10 +261,6 @@ def _product(factors: Iterable[Tensor]) -> Tensor:
     for factor in factors:
         product = product * factor
     return product
-
-
-def _one(x: Tensor) -> Tensor:
-    return torch.ones((), dtype=x.dtype, device=x.device)
 
 
 def _check_floating(**tensors: Tensor) -> None:

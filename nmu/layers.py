@@ -163,7 +163,7 @@ class StochasticNMU(NMU):
         """Draw the noise for the batch ``x``: one number a row and input, of the shape of ``x``."""
         functional._check(x, self.weight)
         low, high = self.noise_bounds(x)
-        return torch.lerp(low, high, _uniform(x, self.generator))
+        return low + (high - low) * _uniform(x, self.generator)
 
     def forward(self, x: Tensor, noise: Tensor | None = None) -> Tensor:
         """Map ``(*batch_shape, n, in_features)`` to ``(*batch_shape, n, out_features)``.

@@ -72,7 +72,7 @@ class ReplicaStreams:
     purpose : str
         Name of the stream, such as ``"data"``; different names give independent streams.
     block : int, optional
-        How many numbers to draw at a time and seed. It changes the speed, never the numbers.
+        About how many numbers to draw at a time and seed. It changes the speed, never the numbers.
 
     Raises
     ------
@@ -121,10 +121,11 @@ class ReplicaStreams:
             raise ValueError(f"shape must begin with {replicas}, one a seed; got {tuple(shape)}")
         count = math.prod(shape[1:])
         if self._numbers.shape[1] < count:
-            fresh = torch.empty(replicas, max(self._block, count))
+            fresh = torch.empty(replicas, max(self._block // count, 1) * count)
             for row, generator in zip(fresh.unbind(0), self._generators, strict=True):
                 row.uniform_(generator=generator)
-            self._numbers = torch.cat([self._numbers, fresh], dim=1)
+            left = self._numbers.shape[1]  # nothing, where all draws are of one size: then nothing is copied
+            self._numbers = torch.cat([self._numbers, fresh], dim=1) if left else fresh
         numbers, self._numbers = self._numbers.tensor_split([count], dim=1)
         return numbers.unflatten(1, shape[1:])
 

@@ -1,4 +1,26 @@
-"""The training loop, for one replica or hundreds at once."""
+r"""The training loop, for one replica or hundreds at once.
+
+What it asks of a unit
+----------------------
+A unit is a :class:`torch.nn.Module` made as ``unit(in_features, out_features, batch_shape=(R,))``; it maps
+``(R, n, in_features)`` to ``(R, n, out_features)`` and has ``reset_parameters(generator)``, which draws
+its parameters from ``generator.uniform((R, ...))``. What follows is used wherever a unit has it:
+
+``clamp_()``
+    called after each update.
+``regularizer()``
+    a penalty, ``(R,)``, added to the loss times the experiment's :math:`\lambda(t)`.
+``regularizer_scale(step, interpolation_error)``
+    a factor, a float or ``(R,)``, in place of :math:`\lambda(t)`.
+``learning_rate``, ``gradient_limit``
+    Adam's rate in place of the experiment's; the bound to which each gradient is clipped.
+``restarts(step, interpolation_error)``
+    boolean, ``(R,)``: the replicas to be initialised anew after this update.
+``weights()``
+    by name, the weights that ought to become discrete, where these are not the parameters themselves.
+
+``interpolation_error`` is the error, ``(R,)``, that was logged last.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -26,7 +48,7 @@ class History:
     interpolation_error, extrapolation_error : Tensor
         ``(T, R)``, mean squared errors on the fixed evaluation sets.
     weights : dict of str to Tensor
-        For each parameter its values, ``(T, R, ...)``.
+        By name the weights that ought to become discrete, ``(T, R, ...)``.
     interrupted : bool
         Whether the run was stopped before its last step.
     """
@@ -56,12 +78,17 @@ def initialize(model: nn.Module, seeds: Sequence[int]) -> nn.Module:
     Raises
     ------
     ValueError
-        If a unit has not one replica a seed.
+        If a unit has not one replica a seed, or a parameter belongs to no unit that can reset it.
     """
     _check_replicas(model, seeds)
-    streams = ReplicaStreams(seeds, "initial weights")
-    for unit in _units(model, "reset_parameters"):
-        unit.reset_parameters(streams)
+    units = _units(model, "reset_parameters")
+    reset = {parameter for unit in units for parameter in unit.parameters(recurse=False)}
+    for name, parameter in model.named_parameters():
+        if parameter not in reset:
+            raise ValueError(
+                f"{name} would not depend on the seed: its unit needs a method reset_parameters(generator)"
+            )
+    _reset(model, ReplicaStreams(seeds, "initial weights"))
     return model
 
 
@@ -94,8 +121,8 @@ def train(
     Parameters
     ----------
     model : nn.Module
-        Maps ``(R, n, in_features)`` to ``(R, n, out_features)``; trained in place. ``clamp_`` and
-        ``regularizer`` of its units are called wherever they exist.
+        A unit, or a network of units, that maps ``(R, n, in_features)`` to ``(R, n, out_features)``;
+        trained in place. The top of this module says what a unit may bring along.
     task : SingleModuleTask
         One range a replica.
     seeds : sequence of int
@@ -162,12 +189,16 @@ def train(
         task.extrapolation_inputs(evaluation, evaluation_size).to(device),
     ]
     evaluation_sets = [(x, task.target(x)) for x in evaluation_inputs]
-    clamped, regularized = list(_units(model, "clamp_")), list(_units(model, "regularizer"))
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, foreach=False)
+    clamped, regularized, restarting, limited = (
+        list(_units(model, method)) for method in ("clamp_", "regularizer", "restarts", "gradient_limit")
+    )
+    parameters = list(model.parameters())
+    optimizer = _optimizer(model, learning_rate)
+    restarted = torch.zeros(len(seeds), dtype=torch.long)
 
     logged_steps: list[int] = []
     errors: list[list[Tensor]] = []
-    weights: dict[str, list[Tensor]] = {name: [] for name, _ in model.named_parameters()}
+    weights: dict[str, list[Tensor]] = {name: [] for name in _weights(model)}
     interrupted = False
     with _one_thread(), tqdm(total=steps, disable=not progress, unit="step", mininterval=1) as bar:
         try:
@@ -175,22 +206,34 @@ def train(
                 if step % log_every == 0 or step == steps:
                     logged_steps.append(step)
                     errors.append(_evaluate(model, evaluation_sets))
-                    for name, parameter in model.named_parameters():
-                        weights[name].append(parameter.detach().cpu().clone())
+                    for name, weight in _weights(model).items():
+                        weights[name].append(weight.detach().cpu().clone())
+                    error = errors[-1][0].to(device)
                     bar.update(step - bar.n)
                 if step == steps:
                     break
                 x = task.interpolation_inputs(data, batch_size).to(device)
-                loss = _mean_squared_error(model(x), task.target(x)).sum()
-                scale = regularizer_scale * min(max((step - start) / (end - start), 0.0), 1.0)
-                if scale > 0:
-                    for unit in regularized:
-                        loss = loss + scale * unit.regularizer().sum()
-                optimizer.zero_grad()
-                loss.backward()
+                squared_error = _squared_error(model(x), task.target(x))
+                loss = squared_error.sum() / squared_error[0].numel()
+                ramp = regularizer_scale * min(max((step - start) / (end - start), 0.0), 1.0)
+                for unit in regularized:
+                    scale = (
+                        unit.regularizer_scale(step, error) if hasattr(unit, "regularizer_scale") else ramp
+                    )
+                    if isinstance(scale, Tensor) or scale > 0:
+                        loss = loss + (scale * unit.regularizer()).sum()
+                gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+                for parameter, gradient in zip(parameters, gradients, strict=True):
+                    parameter.grad = gradient
+                for unit in limited:
+                    nn.utils.clip_grad_value_(unit.parameters(), unit.gradient_limit, foreach=False)
                 optimizer.step()
                 for unit in clamped:
                     unit.clamp_()
+                for unit in restarting:
+                    chosen = unit.restarts(step, error)
+                    if bool(chosen.any()):
+                        _restart(unit, seeds, chosen.cpu(), restarted)
         except KeyboardInterrupt:
             if not all(weights.values()):  # not even step 0 is logged: there is nothing to return
                 raise
@@ -220,17 +263,56 @@ def _check_replicas(model: nn.Module, seeds: Sequence[int]) -> None:
             )
 
 
-def _mean_squared_error(output: Tensor, target: Tensor) -> Tensor:
-    """``(R, n, out_features)`` twice to ``(R,)``."""
+def _optimizer(model: nn.Module, learning_rate: float) -> torch.optim.Optimizer:
+    """Adam, each unit with its own learning rate if it has one.
+
+    Neither ``foreach`` nor ``fused``: the fused kernel rounds otherwise at the end of a tensor, and then a
+    replica's numbers would depend on how many stand beside it.
+    """
+    groups = [
+        {"params": own, "lr": getattr(unit, "learning_rate", learning_rate)}
+        for unit in model.modules()
+        if (own := list(unit.parameters(recurse=False)))
+    ]
+    return torch.optim.Adam(groups, foreach=False)
+
+
+def _squared_error(output: Tensor, target: Tensor) -> Tensor:
+    """``(R, n, out_features)`` twice to the same shape."""
     if output.shape != target.shape:
         raise ValueError(f"the model must return {tuple(target.shape)}; got {tuple(output.shape)}")
-    return (output - target).square().mean(dim=(-2, -1))
+    return (output - target).square()
+
+
+def _weights(model: nn.Module) -> dict[str, Tensor]:
+    weights = {}
+    for path, unit in model.named_modules():
+        own = unit.weights() if hasattr(unit, "weights") else dict(unit.named_parameters(recurse=False))
+        weights |= {f"{path}.{name}" if path else name: weight for name, weight in own.items()}
+    return weights
+
+
+def _reset(model: nn.Module, streams: ReplicaStreams) -> None:
+    for unit in _units(model, "reset_parameters"):
+        unit.reset_parameters(streams)
+
+
+@torch.no_grad()
+def _restart(unit: nn.Module, seeds: Sequence[int], chosen: Tensor, restarted: Tensor) -> None:
+    """Initialise the chosen replicas anew; the k-th time, a seed draws from its k-th stream."""
+    for count in restarted[chosen].unique().tolist():
+        now = chosen & (restarted == count)
+        before = [parameter.clone() for parameter in unit.parameters()]
+        _reset(unit, ReplicaStreams(seeds, f"initial weights, restart {count + 1}"))
+        for parameter, old in zip(unit.parameters(), before, strict=True):
+            parameter[~now] = old[~now]
+    restarted[chosen] += 1
 
 
 @torch.no_grad()
 def _evaluate(model: nn.Module, evaluation_sets: list[tuple[Tensor, Tensor]]) -> list[Tensor]:
     model.eval()
-    errors = [_mean_squared_error(model(x), y).cpu() for x, y in evaluation_sets]
+    errors = [_squared_error(model(x), y).mean(dim=(-2, -1)).cpu() for x, y in evaluation_sets]
     model.train()
     return errors
 

@@ -1,4 +1,4 @@
-"""What the units are compared with, as modules with the same interface."""
+"""The multilayer perceptron of figure 1, as a module with the interface of the units."""
 
 import math
 
