@@ -40,8 +40,17 @@ class Range:
             raise ValueError("extrapolation must hold at least one interval; got none")
 
     def __str__(self) -> str:
-        low, high = self.interpolation
-        return f"U[{low:g},{high:g}]"
+        return _interval_text(self.interpolation)
+
+    @property
+    def extrapolation_text(self) -> str:
+        """The extrapolation intervals as text, such as ``U[-6,-2] or U[2,6]``."""
+        return " or ".join(map(_interval_text, self.extrapolation))
+
+
+def _interval_text(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"U[{low:g},{high:g}]"
 
 
 RANGES: tuple[Range, ...] = (

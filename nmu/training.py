@@ -208,21 +208,23 @@ def train(
                     errors.append(_evaluate(model, evaluation_sets))
                     for name, weight in _weights(model).items():
                         weights[name].append(weight.detach().cpu().clone())
-                    error = errors[-1][0].to(device)
+                    logged_error = errors[-1][0].to(device)
                     bar.update(step - bar.n)
                 if step == steps:
                     break
                 x = task.interpolation_inputs(data, batch_size).to(device)
-                squared_error = _squared_error(model(x), task.target(x))
-                loss = squared_error.sum() / squared_error[0].numel()
+                output = model(x)
+                error = _error(output, task.target(x))
+                # The gradient of the mean squared error is known: differentiate from the output on.
+                outputs, output_gradients = [output], [error * (2 / error[0].numel())]
                 ramp = regularizer_scale * min(max((step - start) / (end - start), 0.0), 1.0)
                 for unit in regularized:
-                    scale = (
-                        unit.regularizer_scale(step, error) if hasattr(unit, "regularizer_scale") else ramp
-                    )
+                    own_scale = getattr(unit, "regularizer_scale", None)
+                    scale = ramp if own_scale is None else own_scale(step, logged_error)
                     if isinstance(scale, Tensor) or scale > 0:
-                        loss = loss + (scale * unit.regularizer()).sum()
-                gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+                        outputs.append((scale * unit.regularizer()).sum())
+                        output_gradients.append(None)
+                gradients = torch.autograd.grad(outputs, parameters, output_gradients, allow_unused=True)
                 for parameter, gradient in zip(parameters, gradients, strict=True):
                     parameter.grad = gradient
                 for unit in limited:
@@ -231,7 +233,7 @@ def train(
                 for unit in clamped:
                     unit.clamp_()
                 for unit in restarting:
-                    chosen = unit.restarts(step, error)
+                    chosen = unit.restarts(step, logged_error)
                     if bool(chosen.any()):
                         _restart(unit, seeds, chosen.cpu(), restarted)
         except KeyboardInterrupt:
@@ -277,11 +279,11 @@ def _optimizer(model: nn.Module, learning_rate: float) -> torch.optim.Optimizer:
     return torch.optim.Adam(groups, foreach=False)
 
 
-def _squared_error(output: Tensor, target: Tensor) -> Tensor:
-    """``(R, n, out_features)`` twice to the same shape."""
+def _error(output: Tensor, target: Tensor) -> Tensor:
+    """Subtract ``(R, n, out_features)`` from the same shape, and from no other."""
     if output.shape != target.shape:
         raise ValueError(f"the model must return {tuple(target.shape)}; got {tuple(output.shape)}")
-    return (output - target).square()
+    return output - target
 
 
 def _weights(model: nn.Module) -> dict[str, Tensor]:
@@ -312,7 +314,7 @@ def _restart(unit: nn.Module, seeds: Sequence[int], chosen: Tensor, restarted: T
 @torch.no_grad()
 def _evaluate(model: nn.Module, evaluation_sets: list[tuple[Tensor, Tensor]]) -> list[Tensor]:
     model.eval()
-    errors = [_squared_error(model(x), y).mean(dim=(-2, -1)).cpu() for x, y in evaluation_sets]
+    errors = [_error(model(x), y).square().mean(dim=(-2, -1)).cpu() for x, y in evaluation_sets]
     model.train()
     return errors
 

@@ -31,7 +31,7 @@ def test_settings_are_the_papers():
 def test_each_range_runs_each_seed(unit):
     options = dict(steps=5, progress=False)
     history, runs = single_module.run(unit, seeds=[3, 7], ranges=RANGES[1:3], **options)
-    assert runs["range"].tolist() == ["U[-2,-1]"] * 2 + ["U[-1.2,-1.1]"] * 2
+    assert runs["interpolation_range"].tolist() == ["U[-2,-1]"] * 2 + ["U[-1.2,-1.1]"] * 2
     assert runs["seed"].tolist() == [3, 7, 3, 7]
     assert history.steps.tolist() == [0, 5]
     for i, (range_, seed) in enumerate((r, s) for r in RANGES[1:3] for s in (3, 7)):
@@ -56,7 +56,8 @@ def runs():
 def test_runs_table(runs):
     expected = pd.DataFrame(
         {
-            "range": ["U[-20,-10]", "U[-20,-10]", "U[1,2]", "U[1,2]"],
+            "interpolation_range": ["U[-20,-10]", "U[-20,-10]", "U[1,2]", "U[1,2]"],
+            "extrapolation_range": ["U[-40,-20]", "U[-40,-20]", "U[2,6]", "U[2,6]"],
             "seed": [0, 1, 0, 1],
             "solved": [True, True, False, False],
             "solved_at": [1000, 0, NAN, NAN],
@@ -71,7 +72,7 @@ def test_runs_table(runs):
 def test_summary_has_one_row_a_range(runs):
     summary = single_module.summarize(runs)
     assert summary.index.tolist() == ["U[-20,-10]", "U[1,2]"]
-    assert summary.index.name == "range"
+    assert summary.index.name == "interpolation_range"
     assert [e.value for e in summary["success"]] == [1, 0]
     assert summary["solved_at"].iloc[0].value == 500
     assert summary["sparsity_error"].iloc[0].value == 0.0625
