@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
@@ -22,7 +23,9 @@ __all__ = [
     "PALETTE",
     "comparison",
     "initial_weights",
+    "success_grid",
     "surface_grid",
+    "surfaces",
     "use_style",
     "weight_path_panels",
     "weight_paths",
@@ -48,6 +51,42 @@ def use_style() -> None:
             "svg.fonttype": "none",
         },
     )
+
+
+def success_grid(runs: pd.DataFrame) -> Figure:
+    """Solved runs of each module on each range, as numbers on a shaded grid.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        ``runs.csv`` of the single-module experiment.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel, ranges down, modules across.
+    """
+    solved = runs.groupby(["interpolation_range", "module"], sort=False)["solved"].agg(
+        ["sum", "count", "mean"]
+    )
+    share = solved["mean"].unstack(sort=False)
+    text = (solved["sum"].astype(str) + "/" + solved["count"].astype(str)).unstack(sort=False)
+    figure, axis = plt.subplots(figsize=(0.8 * len(share.columns) + 1.5, 0.42 * len(share) + 1.2))
+    sns.heatmap(
+        share,
+        annot=text,
+        fmt="",
+        vmin=0,
+        vmax=1,
+        cmap=sns.light_palette(PALETTE[0], as_cmap=True),
+        linewidths=1,
+        cbar=False,
+        annot_kws={"fontsize": 9},
+        ax=axis,
+    )
+    axis.set(xlabel="", ylabel="training range")
+    axis.tick_params(axis="x", rotation=45)
+    return figure
 
 
 def comparison(summaries: Mapping[str, pd.DataFrame]) -> Figure:
@@ -200,6 +239,31 @@ def surface_grid(
     bar = figure.colorbar(image, ax=axes, location="bottom", label=label, shrink=0.9, aspect=30)
     bar.set_ticks(levels, labels=[f"{level:g}" for level in levels])
     return figure
+
+
+def surfaces(table: pd.DataFrame, box: tuple[float, float] = (1, 2)) -> Figure:
+    """Contour maps of the product and of what each module learned of it.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        ``surface.csv.gz`` of the surface experiment.
+    box : tuple of float, optional
+        ``(low, high)`` of the training range.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Two panels a row.
+    """
+    maps = {
+        module: torch.tensor(group.pivot(index="x_1", columns="x_2", values="output").to_numpy())
+        for module, group in table.groupby("module", sort=False)
+    }
+    values = torch.tensor(table["x_1"].unique())
+    levels = [-80, -60, -40, -20, -5, 5, 20, 40, 60, 80]
+    target = {"target $x_1 x_2$": torch.outer(values, values)}
+    return surface_grid(values, target | maps, levels, box=box, label="output")
 
 
 def weight_path_panels(paths: Mapping[str, Tensor], solved: Mapping[str, Sequence[bool]]) -> Figure:

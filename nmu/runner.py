@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from nmu.store import canonical, check_unclaimed, read_shard, sweep, write_results, write_shard
 
-__all__ = ["Experiment", "RunError", "Shard", "finished", "process_pool", "run"]
+__all__ = ["Experiment", "RunError", "Shard", "finished", "process_pool", "provenance", "run"]
 
 PACKAGE = Path(__file__).parent
 VERSIONS = ("torch", "numpy", "pandas", "nmu")
@@ -235,7 +235,7 @@ def _work(shard: Shard, code: str, progress: bool) -> tuple[dict[str, pd.DataFra
         )
     start = time.perf_counter()
     tables = shard.compute(progress=progress)
-    return tables, {"seconds": round(time.perf_counter() - start, 3), **_provenance()}
+    return tables, {"seconds": round(time.perf_counter() - start, 3), **provenance()}
 
 
 def _places(experiment: Experiment, folder: Path) -> tuple[list[dict], list[Path]]:
@@ -303,7 +303,8 @@ def _merged(values: Iterable[object]) -> object:
 
 
 @cache
-def _provenance() -> dict:
+def provenance() -> dict:
+    """Return where a number computed now comes from: ``commit``, ``versions`` and ``hardware``."""
     versions = {name: importlib.metadata.version(name) for name in VERSIONS}
     return {
         "commit": _commit(),

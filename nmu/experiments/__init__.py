@@ -1,1 +1,14 @@
-"""The experiments of the paper, one module each."""
+"""The experiments, by the name that the command line knows them by."""
+
+from types import ModuleType
+
+from nmu.experiments import redundancy, single_module, surface
+
+__all__ = ["EXPERIMENTS"]
+
+EXPERIMENTS: dict[str, ModuleType] = {
+    "single_module": single_module,
+    "redundancy": redundancy,
+    "surface": surface,
+}
+"""Each module has ``MODULES``, and ``experiment(...)``, which plans a run."""

@@ -13,4 +13,4 @@ __all__ = ["IN_FEATURES", "MODULES", "experiment"]
 MODULES = {name: single_module.MODULES[name] for name in ("NMU", "sNMU", "sNMU-batch")}
 IN_FEATURES = 10
 
-experiment = partial(single_module.experiment, MODULES, name="redundancy", in_features=IN_FEATURES)
+experiment = partial(single_module.experiment, modules=MODULES, name="redundancy", in_features=IN_FEATURES)

@@ -14,7 +14,18 @@ from nmu.runner import Experiment, Shard
 from nmu.tasks import RANGES, Range, SingleModuleTask
 from nmu.training import History, initialize, train
 
-__all__ = ["MODULES", "SEEDS", "STEPS", "experiment", "format_summary", "run", "runs_table", "summarize"]
+__all__ = [
+    "MODULES",
+    "SEEDS",
+    "STEPS",
+    "curves_table",
+    "experiment",
+    "format_summary",
+    "run",
+    "runs_table",
+    "summarize",
+    "unit_text",
+]
 
 MODULES: dict[str, Callable[..., nn.Module]] = {
     "NMU": NMU,
@@ -139,7 +150,7 @@ def experiment(
     blocks = [list(seeds[i : i + SEEDS_A_SHARD]) for i in range(0, len(seeds), SEEDS_A_SHARD)]
     shards = tuple(
         Shard(
-            spec={"module": module, "unit": _unit_text(unit), "seeds": block, **settings},
+            spec={"module": module, "unit": unit_text(unit), "seeds": block, **settings},
             compute=partial(
                 _tables,
                 module,
@@ -155,7 +166,7 @@ def experiment(
         for module, unit in modules.items()
         for block in blocks
     )
-    units = {module: _unit_text(unit) for module, unit in modules.items()}
+    units = {module: unit_text(unit) for module, unit in modules.items()}
     return Experiment(name, {"modules": units, "seeds": list(seeds), **settings}, shards)
 
 
@@ -249,7 +260,7 @@ def _tables(module: str, unit: Callable[..., nn.Module], **options) -> dict[str,
     return {
         "runs.csv": runs,
         "weights.csv.gz": _weights_table(history, replica),
-        "curves.csv.gz": _curves_table(history, replica),
+        "curves.csv.gz": curves_table(history, replica),
     }
 
 
@@ -270,8 +281,21 @@ def _weights_table(history: History, replica: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(pieces).sort_index(kind="stable").reset_index(drop=True)
 
 
-def _curves_table(history: History, replica: pd.DataFrame) -> pd.DataFrame:
-    """One row a replica and logged step."""
+def curves_table(history: History, replica: pd.DataFrame) -> pd.DataFrame:
+    """Tidy table of the errors, to five digits: one row a replica and logged step.
+
+    Parameters
+    ----------
+    history : History
+        Of ``R`` replicas.
+    replica : pandas.DataFrame
+        ``R`` rows that say which replica is which.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of ``replica``, ``step``, ``interpolation_error`` and ``extrapolation_error``.
+    """
     steps = history.steps.numpy()
     table = replica.loc[replica.index.repeat(len(steps))].reset_index(drop=True)
     errors = {
@@ -281,9 +305,9 @@ def _curves_table(history: History, replica: pd.DataFrame) -> pd.DataFrame:
     return table.assign(step=np.tile(steps, len(replica)), **errors)
 
 
-def _unit_text(unit: Callable[..., nn.Module]) -> str:
+def unit_text(unit: Callable[..., nn.Module]) -> str:
     """Name a class, or a partial of one with its options."""
     if isinstance(unit, partial):
         options = ", ".join(f"{name}={value!r}" for name, value in unit.keywords.items())
-        return f"{_unit_text(unit.func)}({options})"
+        return f"{unit_text(unit.func)}({options})"
     return f"{unit.__module__}.{unit.__qualname__}"
