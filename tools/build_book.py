@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 WATCHED = ["nmu", "book/results", "requirements.txt"]
+IGNORED = {"__pycache__", "shards"}  # shards: the parts of a run, of which the tables beside them are made
 
 
 def code_key(root):
@@ -33,7 +34,7 @@ def code_key(root):
     for watched in WATCHED:
         path = root / watched
         for file in sorted([path, *path.rglob("*")]):
-            if file.is_file() and "__pycache__" not in file.parts:
+            if file.is_file() and not IGNORED & set(file.parts) and not file.name.startswith("."):
                 content = hashlib.sha256(file.read_bytes()).hexdigest()
                 digest.update(f"{file.relative_to(root).as_posix()} {content}\n".encode())
     return digest.hexdigest()
