@@ -1,28 +1,32 @@
 """The command line: ``python -m nmu``."""
 
-import difflib
-import inspect
 import json
-import pkgutil
+import logging
+import os
 import shlex
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
+from nmu import _arguments as arguments
 from nmu import bench as benchmark
 from nmu import plots, runner
 from nmu.experiments import EXPERIMENTS, single_module
 from nmu.runner import Experiment, RunError
 from nmu.store import StoreError, read_results, write_results
-from nmu.tasks import RANGES
 
+OWN = Path("results")
 STORED = Path("book/results")
 """Where the book keeps the results it shows."""
+PATIENCE = 10
+"""Seconds that a scheduler has to answer."""
 
 app = typer.Typer(
     add_completion=False,
@@ -40,7 +44,8 @@ Seeds = Annotated[
 Modules = Annotated[
     str | None,
     typer.Option(
-        help="Names, such as NMU,sNMU; one of your own as file:class, such as my_units:Mine.",
+        help="Names, such as NMU,sNMU. A class of your own is FILE:CLASS: my_units:Mine is the class Mine "
+        "of my_units.py in this folder.",
         show_default="all",
     ),
 ]
@@ -49,11 +54,11 @@ Ranges = Annotated[
 ]
 Steps = Annotated[int | None, typer.Option(min=1, help="Number of updates.", show_default="the paper's")]
 Device = Annotated[str, typer.Option(help="Where to compute, as torch names it: cpu, cuda.")]
-Output = Annotated[
+Output = Annotated[Path, typer.Option(help="Folder of the results; NAME becomes a folder in it.")]
+Source = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of the results; NAME is a folder in it.",
-        show_default="results, or book/results to look at what results does not have",
+        help="Folder of the results.", show_default=f"{OWN} if it has NAME, else {STORED.as_posix()}"
     ),
 ]
 
@@ -62,7 +67,8 @@ Output = Annotated[
 def list_() -> None:
     """Show the experiments and their modules."""
     for name, module in EXPERIMENTS.items():
-        typer.echo(f"{name}\n    {module.__doc__.splitlines()[0]}\n    modules: {', '.join(module.MODULES)}")
+        about = module.__doc__.splitlines()[0].replace("``", "")
+        typer.echo(f"{name}\n    {about}\n    modules: {', '.join(module.MODULES)}")
 
 
 @app.command()
@@ -73,18 +79,31 @@ def run(
     ranges: Ranges = None,
     steps: Steps = None,
     device: Device = "cpu",
-    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
-    scheduler: Annotated[
-        str | None, typer.Option(help="A dask scheduler to compute on, as tcp://HOST:PORT.")
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes on this machine.", show_default="1")
     ] = None,
-    output: Output = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Compute on the workers of a dask scheduler, tcp://HOST:PORT. They must be able to import "
+            "this package, and the file of a class of your own."
+        ),
+    ] = None,
+    output: Output = OWN,
 ) -> None:
-    """Run an experiment, or go on with one that was stopped."""
-    plan = _plan(name, seeds, modules, ranges, steps, device)
-    folder = (output or Path("results")) / name
-    with _explained(plan, folder), _executor(workers, scheduler) as executor:
+    """Run an experiment, or go on with one that was stopped: by the same command."""
+    if workers is not None and scheduler is not None:
+        raise typer.BadParameter("--workers are processes here, --scheduler computes elsewhere; give one")
+    plan = arguments.plan(name, seeds, modules, ranges, steps, device)
+    if scheduler is None:
+        arguments.check_device(device)
+    folder = output / name
+    _check_writable(folder)
+    packages = {unit.__module__.partition(".")[0] for shard in plan.shards for unit in shard.units} | {"nmu"}
+    with _explained(plan, folder), _executor(workers or 1, scheduler, sorted(packages)) as executor:
         runner.run(plan, folder, executor=executor, command=_command())
-    typer.echo(f"Finished: the tables are in {folder}. `python -m nmu show {name}` shows them.")
+    look = ["python", "-m", "nmu", "show", name, *(["--output", str(output)] if output != OWN else [])]
+    typer.echo(f"Finished: the tables are in {folder}. `{shlex.join(look)}` shows them.")
 
 
 @app.command()
@@ -95,46 +114,52 @@ def status(
     ranges: Ranges = None,
     steps: Steps = None,
     device: Device = "cpu",
-    output: Output = None,
+    output: Source = None,
 ) -> None:
-    """Show which parts of a run are finished; give it the options of the run."""
-    plan = _plan(name, seeds, modules, ranges, steps, device)
+    """Show which parts of a run are finished; it takes the options of the run."""
+    plan = arguments.plan(name, seeds, modules, ranges, steps, device)
     folder = _existing(name, output)
     with _explained(plan, folder):
         done = runner.finished(plan, folder)
         if (folder / "manifest.json").exists():
             _, manifest = read_results(folder)
-            typer.echo(f"{folder} holds whole tables: {_made(manifest)}")
-            if manifest["spec"] != plan.spec:
-                typer.echo("They were made with other options than these.")
+            typer.echo(f"{folder} holds whole tables, made by {_made(manifest)}.")
+            if (manifest["experiment"], manifest["spec"]) != (plan.name, plan.spec):
+                typer.echo("That run had other options than those given here.")
+            elif not all(done):
+                typer.echo("Missing parts were deleted, or the code has changed: a run computes them again.")
         elif not folder.exists():
             typer.echo(f"{folder} does not exist yet.")
-    typer.echo(f"{sum(done)} of {len(done)} parts are in {folder / 'shards'}:")
+    typer.echo(f"{sum(done)} of {len(done)} parts are finished:")
     for shard, is_there in zip(plan.shards, done, strict=True):
-        seed_list = shard.spec["seeds"]
         typer.echo(
             f"  {'finished' if is_there else 'missing '}  {shard.spec['module']}, "
-            f"seeds {seed_list[0]} to {seed_list[-1]}, {shard.spec['steps']:,} steps"
+            f"{_seeds_text(shard.spec['seeds'])}, {shard.spec['steps']:,} steps"
         )
 
 
 @app.command()
 def show(
     name: Name,
-    output: Output = None,
+    output: Source = None,
     figure: Annotated[
         Path | None, typer.Option(help="File of the figure.", show_default="NAME.png in this folder")
     ] = None,
 ) -> None:
     """Show the results of an experiment, as a table and a figure."""
-    _known(name)
+    arguments.known(name)
     folder = _existing(name, output)
+    if not (folder / "manifest.json").exists():
+        _fail(f"{folder} holds no finished results. `python -m nmu run {name}` makes them.")
     try:
         tables, manifest = read_results(folder)
     except StoreError as error:
         _fail(str(error))
-    typer.echo(f"{folder}: {_made(manifest)}\n")
+    if manifest.get("experiment") != name:
+        _fail(f"{folder} holds the results of {manifest.get('experiment')!r}, not of {name}.")
+    typer.echo(f"{folder}, made by {_made(manifest)}\n")
     runs = tables["runs.csv"]
+    plots.use_style()
     if name == "surface":
         errors = ["interpolation_error", "extrapolation_error"]
         typer.echo(runs.groupby(["module", "steps"], sort=False)[errors].median().to_string())
@@ -143,7 +168,8 @@ def show(
     else:
         for module, group in runs.groupby("module", sort=False):
             text = single_module.format_summary(single_module.summarize(group))
-            typer.echo(f"{module}\n{text.to_string()}\n")
+            typer.echo(f"{module}\n{text.rename_axis(None).to_string()}\n")
+        typer.echo("Intervals of 95 %. † the interval is the range that was seen; – no run was solved.")
         drawn = plots.success_grid(runs)
     path = figure or Path(f"{name}.png")
     try:
@@ -157,16 +183,30 @@ def show(
 def bench(
     json_: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
     growth: Annotated[
-        bool, typer.Option(help="Instead, time 1 to 22,500 replicas and 2 to 100 inputs (minutes).")
+        bool,
+        typer.Option(
+            "--growth", help="Time 1 to 22,500 replicas and 2 to 100 inputs on one core instead (minutes)."
+        ),
     ] = False,
-    output: Annotated[Path | None, typer.Option(help="With --growth: keep the table in this folder.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="With --growth: keep the table, in the folder growth of this one.")
+    ] = None,
 ) -> None:
-    """Time the training of the NMU and of the sNMU on all cores."""
+    """Time the training of the NMU and of the sNMU on all cores (a minute)."""
+    if output is not None and not growth:
+        raise typer.BadParameter("--output keeps the table of --growth; give both, or neither")
     if growth:
-        table = benchmark.growth()
-        if output:
-            manifest = {"experiment": "growth", "spec": {}, "command": _command(), **runner.provenance()}
-            write_results(output / "growth", {"growth.csv": table}, manifest)
+        if output is not None:
+            _check_writable(output / "growth")
+        start = time.perf_counter()
+        table = benchmark.growth(progress=True)
+        if output is not None:
+            seconds = time.perf_counter() - start
+            manifest = {**benchmark.growth_manifest(table, seconds), "command": _command()}
+            try:
+                write_results(output / "growth", {"growth.csv": table}, manifest)
+            except StoreError as error:
+                _fail(str(error))
         typer.echo(table.to_json(orient="records") if json_ else table.to_string(index=False))
         return
     figures = [benchmark.measure(module) for module in benchmark.MODULES]
@@ -175,9 +215,10 @@ def bench(
         return
     for figure in figures:
         typer.echo(
-            "{module}: {microseconds_per_step:,} µs a step of {replicas} replicas in each of {processes} "
-            "processes, {replica_steps_per_second:,} replica-steps a second; drawing the random numbers "
-            "alone takes {bound_microseconds_per_step:,} µs ({share_of_bound:.0%})".format(**figure)
+            "{module}: {microseconds_per_step:,} µs a step of {replicas} replicas, in each of {processes} "
+            "processes; {replica_steps_per_second:,} replica-steps a second in all.\n"
+            "    Drawing the random numbers alone takes {bound_microseconds_per_step:,} µs a step, "
+            "{share_of_bound:.0%} of it.".format(**figure)
         )
 
 
@@ -186,106 +227,54 @@ def main() -> None:
     app(prog_name="python -m nmu")
 
 
-def _plan(name: str, seeds, modules, ranges, steps, device: str) -> Experiment:
-    """Plan an experiment with the options that were given."""
-    module = _known(name)
-    given = {
-        "seeds": _seeds(seeds) if seeds else None,
-        "modules": _modules(modules, module) if modules else None,
-        "ranges": _ranges(ranges) if ranges else None,
-        "steps": steps,
-        "device": device,
-    }
-    given = {option: value for option, value in given.items() if value is not None}
-    accepted = inspect.signature(module.experiment).parameters
-    for option in given:
-        if option not in accepted:
-            raise typer.BadParameter(f"{name} has no --{option}")
-    return module.experiment(**given)
-
-
-def _known(name: str) -> ModuleType:
-    return EXPERIMENTS[_match(name, EXPERIMENTS, "experiment")]
-
-
-def _match(name: str, known: Iterable[str], kind: str) -> str:
-    """Return a known name, or end with the ones that are near."""
-    known = list(known)
-    if name in known:
-        return name
-    lower = {candidate.lower(): candidate for candidate in known}
-    near = [lower[match] for match in difflib.get_close_matches(name.lower(), lower, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-    raise typer.BadParameter(f"there is no {kind} {name!r}; {hint}")
-
-
-def _seeds(text: str) -> list[int]:
+def _check_writable(folder: Path) -> None:
+    """End before anything is computed if the results could not be written."""
     try:
-        if "," not in text and "-" not in text:
-            seeds = list(range(int(text)))
-        else:
-            seeds = []
-            for part in filter(None, text.split(",")):
-                first, _, last = part.partition("-")
-                seeds += range(int(first), int(last or first) + 1)
-        if seeds and len(set(seeds)) == len(seeds):
-            return seeds
-    except ValueError:
-        pass
-    raise typer.BadParameter(f"--seeds takes a number, or seeds such as 9,11,13 or 25-49; got {text!r}")
-
-
-def _modules(text: str, experiment: ModuleType) -> dict:
-    modules = {}
-    for name in filter(None, text.replace(",", " ").split()):
-        if ":" in name:
-            sys.path.insert(0, "")
-            try:
-                modules[name.rpartition(":")[2]] = pkgutil.resolve_name(name)
-            except (ImportError, AttributeError, ValueError) as error:
-                raise typer.BadParameter(f"{name} cannot be imported: {error}") from None
-        else:
-            modules[name] = {**single_module.MODULES, **experiment.MODULES}[
-                _match(name, {**single_module.MODULES, **experiment.MODULES}, "module")
-            ]
-    return modules
-
-
-def _ranges(text: str) -> list:
-    known = {str(range_): range_ for range_ in RANGES}
-    names = text.replace("] ", "]|").replace("],", "]|").split("|")
-    return [known[_match(name.replace(" ", ""), known, "range")] for name in names if name.strip()]
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(13, "no permission")
+    except OSError as error:
+        _fail(f"The results cannot be written to {folder}: {error.strerror}. Choose another --output.")
 
 
 def _existing(name: str, output: Path | None) -> Path:
     """Folder of an experiment's results: the one asked for, the reader's own, or the book's."""
-    if output:
+    if output is not None:
         return output / name
-    return next(
-        (base / name for base in (Path("results"), STORED) if (base / name).exists()), Path("results") / name
-    )
+    return next((base / name for base in (OWN, STORED) if (base / name).exists()), OWN / name)
 
 
 @contextmanager
-def _executor(workers: int, scheduler: str | None):
-    if scheduler:
-        try:
-            from dask.distributed import Client
-        except ImportError:
-            _fail("--scheduler needs dask: pip install 'nmu[cluster]'")
-        try:
-            client = Client(scheduler, timeout=10)
-        except (OSError, ValueError) as error:
-            _fail(f"No dask scheduler answers at {scheduler}: {error}")
-        with client:
-            yield client.get_executor()
-    else:
+def _executor(workers: int, scheduler: str | None, packages: Collection[str]) -> Iterator[Executor | None]:
+    """Give what is to compute: nothing for this process, or processes here, or a dask cluster."""
+    if scheduler is None:
         with runner.process_pool(workers) if workers > 1 else nullcontext() as executor:
             yield executor
+        return
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        _fail("--scheduler needs dask: pip install 'nmu[cluster]'")
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it says, a message here says
+    try:
+        client = Client(scheduler or "an empty address", timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        _fail(f"No dask scheduler answers at {scheduler!r}: {error}")
+    with client:
+        if not client.scheduler_info()["workers"]:
+            typer.echo(f"The scheduler has no workers yet: start one, `dask worker {scheduler}`.", err=True)
+        for package in packages:  # dask would try again and again, without a word
+            found = client.run(find_spec, package)
+            if lacking := [worker for worker, spec in found.items() if spec is None]:
+                _fail(
+                    f"{len(lacking)} of {len(found)} workers cannot import {package}, such as {lacking[0]}. "
+                    "Install it there, or start the workers with its folder in PYTHONPATH."
+                )
+        yield client.get_executor()
 
 
 @contextmanager
-def _explained(plan: Experiment, folder: Path):
+def _explained(plan: Experiment, folder: Path) -> Iterator[None]:
     """Turn what can go wrong into a message and an exit code."""
     try:
         yield
@@ -297,11 +286,11 @@ def _explained(plan: Experiment, folder: Path):
             err=True,
         )
         raise typer.Exit(130) from None
-    except (StoreError, RunError, ValueError) as error:
+    except (StoreError, RunError, OSError, ValueError) as error:
         _fail(str(error))
 
 
-def _fail(message: str) -> None:
+def _fail(message: str) -> NoReturn:
     typer.echo(message, err=True)
     raise typer.Exit(1)
 
@@ -311,8 +300,17 @@ def _command() -> str:
 
 
 def _made(manifest: dict) -> str:
-    commits = ", ".join(commit[:10] for commit in manifest.get("commits") or ["an unknown commit"])
-    return f"{manifest['command']} (commit {commits}, {manifest['seconds']:,.0f} s of computing)"
+    commits = ", ".join(commit[:10] for commit in manifest.get("commits") or ["unknown"])
+    command = manifest.get("command") or "a call from Python"
+    return f"{command} (commit {commits}, {manifest.get('seconds', 0):,.0f} s of computing)"
+
+
+def _seeds_text(seeds: Sequence[int]) -> str:
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    if list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"seeds {', '.join(map(str, seeds))}"
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -198,6 +198,7 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _start_worker() -> None:
+    tqdm.set_lock(threading.RLock())  # its own is a semaphore, which a stopped worker would leave behind
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -282,6 +283,8 @@ def _label(experiment: Experiment, index: int) -> str:
 def _reason(error: Exception) -> str:
     if isinstance(error, BrokenExecutor):
         return "a worker process ended abruptly (killed, or out of memory)"
+    if isinstance(error, CancelledError):
+        return "the connection to the workers was lost"
     return f"{type(error).__name__}: {error}".rstrip(": .")
 
 

@@ -29,6 +29,8 @@ ORDER = [
     "plots",
     "explorables",
     "images",
+    "bench",
+    "_arguments",
     "__main__",
 ]
 # The foundations may import even less.

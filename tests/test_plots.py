@@ -179,3 +179,62 @@ def test_surface_grid_puts_the_first_input_on_the_horizontal_axis():
     middle = lines.get_paths()[1].vertices
     np.testing.assert_allclose(middle[:, 0], 0.5, atol=1e-6)
     assert np.ptp(middle[:, 1]) == pytest.approx(1)
+
+
+def test_success_grid_shows_how_many_runs_of_each_module_solved_each_range():
+    runs = pd.DataFrame(
+        [
+            (module, range_, seed, seed < count)
+            for module, counts in [("sNMU", (3, 0)), ("NMU", (2, 1))]
+            for range_, count in zip(["U[1,2]", "U[-2,2]"], counts, strict=True)
+            for seed in range(3)
+        ],
+        columns=["module", "interpolation_range", "seed", "solved"],
+    )
+    figure = plots.success_grid(runs)
+    figure.canvas.draw()
+    (axis,) = figure.axes
+    texts = [text.get_text() for text in axis.texts]
+    assert texts == ["3/3", "2/3", "0/3", "1/3"]  # rows from the top: ranges as they come
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["sNMU", "NMU"]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["U[1,2]", "U[-2,2]"]
+    assert axis.yaxis_inverted()
+    shades = axis.collections[0]
+    np.testing.assert_allclose(shades.get_array().ravel(), [1, 2 / 3, 0, 1 / 3])
+    assert shades.get_clim() == (0, 1)
+    assert axis.get_ylabel() == "training range"
+
+
+def test_success_grid_keeps_every_label_inside_the_figure():
+    names = ["a module of a long name", "sNMU-batch", "NMU"]
+    ranges = [f"U[-1.2,-1.{i}]" for i in range(9)]
+    runs = pd.DataFrame(
+        {"module": names * 9, "interpolation_range": np.repeat(ranges, 3), "seed": 0, "solved": True}
+    )
+    figure = plots.success_grid(runs)
+    figure.canvas.draw()
+    whole = figure.get_tightbbox()
+    assert whole.x0 >= 0
+    assert whole.y0 >= 0
+    assert whole.x1 <= figure.get_figwidth()
+    assert whole.y1 <= figure.get_figheight()
+
+
+def test_surfaces_show_the_product_and_every_module():
+    values = np.linspace(-10, 10, 5)
+    x_1, x_2 = np.meshgrid(values, values, indexing="ij")
+    table = pd.DataFrame({"x_1": x_1.ravel(), "x_2": x_2.ravel()})
+    learned = {"NMU": table["x_1"] * table["x_2"], "MLP": 8 * table["x_1"]}
+    stored = pd.concat([table.assign(module=module, output=output) for module, output in learned.items()])
+    figure = plots.surfaces(stored)
+    figure.canvas.draw()
+    panels = {axis.get_title(): axis for axis in figure.axes if axis.get_title()}
+    assert list(panels) == ["target $x_1 x_2$", "NMU", "MLP"]
+    lines = {title: axis.collections[1] for title, axis in panels.items()}
+    for one, other in zip(lines["target $x_1 x_2$"].get_paths(), lines["NMU"].get_paths(), strict=True):
+        np.testing.assert_allclose(one.vertices, other.vertices)
+    for level, path in zip(lines["MLP"].levels, lines["MLP"].get_paths(), strict=True):
+        np.testing.assert_allclose(path.vertices[:, 0], level / 8, atol=1e-9)  # x_1 is on the horizontal axis
+    for axis in panels.values():
+        (box,) = axis.patches
+        assert (box.get_xy(), box.get_width(), box.get_height()) == ((1, 1), 1, 1)

@@ -196,10 +196,10 @@ def test_progress_names_the_part_and_goes_to_stderr(tmp_path, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_provenance_of_different_machines_is_listed(tmp_path, monkeypatch):
+def testprovenance_of_different_machines_is_listed(tmp_path, monkeypatch):
     for commit, failing in [("b" * 40, {4: True}), ("a" * 40 + "+changes", {})]:
-        own = {**runner._provenance(), "commit": commit, "hardware": {"processor": commit[0]}}
-        monkeypatch.setattr(runner, "_provenance", lambda own=own: own)
+        own = {**runner.provenance(), "commit": commit, "hardware": {"processor": commit[0]}}
+        monkeypatch.setattr(runner, "provenance", lambda own=own: own)
         try:
             runner.run(experiment(fails=failing), tmp_path, progress=False)
         except RunError:

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import torch
 
-from nmu import NMU, StochasticNMU
-from nmu.experiments import single_module
+from nmu import NMU, StochasticNMU, runner
+from nmu.experiments import EXPERIMENTS, redundancy, single_module, surface
 from nmu.metrics import Estimate
 from nmu.tasks import RANGES
 from nmu.training import History
@@ -102,3 +102,203 @@ def test_summary_as_text():
         "1e-06 [0, 2e-06] †",
     ]
     assert text.loc["B"].tolist() == ["0.00 [0.00, 0.13]", "–", "–"]
+
+
+def test_the_modules_are_figure_2s():
+    assert list(single_module.MODULES) == "NMU sNMU sNMU-batch MNAC NALU G-NALU iNALU NPU RealNPU".split()
+    for name, unit in single_module.MODULES.items():
+        assert unit(2, 1, batch_shape=(4,)).batch_shape == (4,), name
+
+
+def test_the_plan_has_a_part_for_each_module_and_25_seeds():
+    plan = single_module.experiment()
+    assert plan.name == "single_module"
+    assert [shard.spec["module"] for shard in plan.shards] == list(single_module.MODULES)
+    assert all(shard.spec["seeds"] == list(range(25)) for shard in plan.shards)
+    assert plan.spec["modules"]["sNMU-batch"] == "nmu.layers.StochasticNMU(noise='batch')"
+    assert plan.spec["modules"]["NMU"] == plan.shards[0].spec["unit"] == "nmu.layers.NMU"
+    assert plan.spec["ranges"][4] == [[-2, 2], [-6, -2], [2, 6]]
+    assert len(plan.spec["ranges"]) == 9
+    more = single_module.experiment({"NMU": NMU}, seeds=range(40, 70), steps=7)
+    assert [shard.spec["seeds"] for shard in more.shards] == [list(range(40, 65)), list(range(65, 70))]
+    assert {shard.spec["steps"] for shard in more.shards} == {7}
+    assert all(shard.units == (NMU,) for shard in more.shards)
+
+
+def test_what_changes_the_numbers_changes_the_specification(monkeypatch):
+    """Otherwise parts of another run would be taken for those of this one."""
+
+    def spec(unit=NMU, **options):
+        return single_module.experiment({"unit": unit}, **options).shards[0].spec
+
+    base = spec()
+    noisy = functools.partial(StochasticNMU, noise=(1.0, 2.0))
+    others = [
+        spec(unit=StochasticNMU),
+        spec(unit=noisy),
+        spec(seeds=[1]),
+        spec(ranges=RANGES[:3]),
+        spec(steps=10),
+        spec(in_features=3),
+        spec(device="cuda"),
+    ]
+    names = "LEARNING_RATE BATCH_SIZE REGULARIZER_SCALE REGULARIZER_RAMP LOG_EVERY EVALUATION_SIZE".split()
+    for name in names:
+        value = getattr(single_module, name)
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                single_module, name, tuple(2 * v for v in value) if name.endswith("RAMP") else 2 * value
+            )
+            others.append(spec())
+    assert all(base != other for other in others)
+    assert base == spec()
+
+
+def test_an_experiment_stores_what_run_returns(tmp_path):
+    options = dict(seeds=[2, 5], ranges=RANGES[5:7], steps=3)
+    plan = single_module.experiment({"NMU": NMU, "other": StochasticNMU}, **options)
+    tables = runner.run(plan, tmp_path, progress=False)
+    assert set(tables) == {"runs.csv", "weights.csv.gz", "curves.csv.gz"}
+    for name, unit in [("NMU", NMU), ("other", StochasticNMU)]:
+        history, runs = single_module.run(unit, **options, progress=False)
+        own = {file: table[table["module"] == name] for file, table in tables.items()}
+        assert own["runs.csv"].drop(columns="module").reset_index(drop=True).equals(runs)
+        curve = own["curves.csv.gz"].query("interpolation_range == 'U[1,2]' and seed == 5")
+        assert curve["step"].tolist() == [0, 3]
+        np.testing.assert_allclose(curve["interpolation_error"], history.interpolation_error[:, 3], rtol=5e-5)
+        weights = own["weights.csv.gz"].query("interpolation_range == 'U[0.1,0.2]' and seed == 5")
+        assert weights["initial"].tolist() == history.weights["weight"][0, 1, 0].tolist()
+
+
+@pytest.fixture
+def three_steps():
+    """Two replicas at three logged steps, with two outputs; the first is best at step 20, the other at 0."""
+    weight = torch.arange(3 * 2 * 2 * 2, dtype=torch.float32).reshape(3, 2, 2, 2)
+    history = History(
+        steps=torch.tensor([0, 10, 20]),
+        interpolation_error=torch.tensor([[3.0, 1 / 3], [2.0, NAN], [123456.7, 5.0]]),
+        extrapolation_error=torch.tensor([[9.0, 1e-12 / 3], [8.0, 7.0], [6.0, NAN]]),
+        weights={"gate": weight[..., :1, :] / 8, "weight": weight},
+        interrupted=False,
+    )
+    return history, pd.DataFrame({"module": "unit", "seed": [4, 7]})
+
+
+def test_curves_table_has_a_row_a_replica_and_step_and_five_digits(three_steps):
+    history, replica = three_steps
+    table = single_module.curves_table(history, replica)
+    expected = pd.DataFrame(
+        {
+            "module": "unit",
+            "seed": [4] * 3 + [7] * 3,
+            "step": [0, 10, 20] * 2,
+            "interpolation_error": [3, 2, 123460, 0.33333, NAN, 5],
+            "extrapolation_error": [9, 8, 6, 3.3333e-13, 7, NAN],
+        }
+    )
+    pd.testing.assert_frame_equal(table, expected, check_dtype=False, rtol=0, atol=0)
+
+
+def test_weights_table_has_every_weight_before_training_and_at_the_best_step(three_steps):
+    history, replica = three_steps
+    table = single_module._weights_table(history, replica)
+    names = ["gate[0,0]", "gate[0,1]", "weight[0,0]", "weight[0,1]", "weight[1,0]", "weight[1,1]"]
+    assert table["seed"].tolist() == [4] * 6 + [7] * 6
+    assert table["weight"].tolist() == names * 2
+    best = single_module.metrics.best_step(history).tolist()
+    assert best == [1, 0]
+    for i, seed in enumerate([4, 7]):
+        rows = table[table["seed"] == seed].set_index("weight")
+        for name in names:
+            values = history.weights[name.split("[")[0]]
+            out, in_ = int(name[-4]), int(name[-2])
+            assert rows.loc[name, "initial"] == values[0, i, out, in_]
+            assert rows.loc[name, "best"] == values[best[i], i, out, in_]
+
+
+def test_redundancy_has_ten_inputs_of_which_two_count(tmp_path):
+    assert list(redundancy.MODULES) == ["NMU", "sNMU", "sNMU-batch"]
+    plan = redundancy.experiment(seeds=[1], ranges=RANGES[6:7], steps=2)
+    assert plan.name == "redundancy"
+    assert plan.spec["in_features"] == redundancy.IN_FEATURES == 10
+    tables = runner.run(plan, tmp_path, progress=False)
+    assert tables["runs.csv"]["module"].tolist() == list(redundancy.MODULES)
+    assert set(tables["weights.csv.gz"]["weight"]) == {f"weight[0,{i}]" for i in range(10)}
+    _, runs = single_module.run(NMU, seeds=[1], ranges=RANGES[6:7], steps=2, in_features=10, progress=False)
+    assert tables["runs.csv"].loc[0, "extrapolation_error"] == runs.loc[0, "extrapolation_error"]
+
+
+class Product(torch.nn.Module):
+    """The product itself, and a parameter so that there is something to train."""
+
+    def __init__(self, in_features, out_features, batch_shape=()):
+        super().__init__()
+        self.offset = torch.nn.Parameter(torch.empty(*batch_shape, out_features, in_features))
+
+    @torch.no_grad()
+    def reset_parameters(self, generator):
+        self.offset.zero_()
+
+    def forward(self, x):
+        return x.prod(dim=-1, keepdim=True) + 0 * self.offset.sum()
+
+
+def test_surface_stores_the_output_over_the_grid(tmp_path):
+    plan = surface.experiment({"exact": Product, "MLP-1": surface.MODULES["MLP-1"]}, seeds=[3, 0], steps=4)
+    tables = runner.run(plan, tmp_path, progress=False)
+    grid = tables["surface.csv.gz"].query("module == 'exact'")
+    assert len(grid) == len(surface.GRID) ** 2
+    assert sorted(set(grid["x_1"])) == sorted(set(grid["x_2"])) == surface.GRID.tolist()
+    np.testing.assert_allclose(grid["output"], grid["x_1"] * grid["x_2"], atol=1e-5)
+    runs = tables["runs.csv"]
+    assert runs["module"].tolist() == ["exact"] * 2 + ["MLP-1"] * 2
+    assert runs["seed"].tolist() == [3, 0] * 2
+    assert runs["interpolation_range"].unique().tolist() == [str(surface.RANGE)] == ["U[1,2]"]
+    assert (runs["steps"] == 4).all()
+    assert (runs["extrapolation_error"][:2] < 1e-10).all()
+    assert (runs["extrapolation_error"][2:] > 1).all()
+    last = tables["curves.csv.gz"].query("step == 4")
+    np.testing.assert_allclose(last["interpolation_error"], runs["interpolation_error"], rtol=1e-4)
+
+
+def test_the_surface_is_that_of_the_first_seed(tmp_path):
+    def outputs(seeds):
+        plan = surface.experiment({"NMU": NMU}, seeds=seeds, steps=2)
+        tables = runner.run(plan, tmp_path / str(len(seeds)) / str(seeds[0]), progress=False)
+        return tables["surface.csv.gz"]["output"]
+
+    assert outputs([3, 0]).equals(outputs([3]))
+    assert not outputs([0]).equals(outputs([3]))
+
+
+def test_the_surface_trains_each_module_as_long_as_figure_1_or_as_asked():
+    plan = surface.experiment()
+    assert {shard.spec["module"]: shard.spec["steps"] for shard in plan.shards} == {
+        "MLP-1": 50_000,
+        "MLP-100": 2_000_000,
+        "NMU": 50_000,
+    }
+    assert {shard.spec["steps"] for shard in surface.experiment({"x": NMU}).shards} == {50_000}
+    assert {shard.spec["steps"] for shard in surface.experiment(steps=9).shards} == {9}
+
+
+def test_an_interrupted_part_is_not_stored(tmp_path, monkeypatch):
+    for module, options in [(single_module, {"ranges": RANGES[6:7]}), (surface, {})]:
+        train = module.train
+
+        def stopped(*arguments, train=train, **settings):
+            history = train(*arguments, **settings)
+            return History(**{**vars(history), "interrupted": True})
+
+        monkeypatch.setattr(module, "train", stopped)
+        plan = module.experiment({"NMU": NMU}, seeds=[0], steps=1, **options)
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(plan, tmp_path / plan.name, progress=False)
+        assert runner.finished(plan, tmp_path / plan.name) == [False]
+
+
+def test_every_experiment_is_known_by_its_name():
+    for name, module in EXPERIMENTS.items():
+        assert module.experiment(seeds=[0]).name == name
+        assert len(module.experiment(seeds=[0]).shards) == len(module.MODULES)
+        assert module.__doc__

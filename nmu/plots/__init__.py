@@ -1,0 +1,26 @@
+"""Figures from tables and histories, in one style.
+
+Colours are Okabe and Ito's, told apart by colour-blind readers; markers, line styles or hatches always
+repeat what a colour says. Figures keep a light ground, so that they read in dark mode and in print.
+"""
+
+from nmu.plots.benchmark import module_estimates, outcome_bars, success_grid, weight_rows
+from nmu.plots.maps import surface_grid, surfaces
+from nmu.plots.style import MARKERS, PALETTE, use_style
+from nmu.plots.units import comparison, initial_weights, weight_path_panels, weight_paths
+
+__all__ = [
+    "MARKERS",
+    "PALETTE",
+    "comparison",
+    "initial_weights",
+    "module_estimates",
+    "outcome_bars",
+    "success_grid",
+    "surface_grid",
+    "surfaces",
+    "use_style",
+    "weight_path_panels",
+    "weight_paths",
+    "weight_rows",
+]
