@@ -40,7 +40,7 @@ ONLY = {
     "baselines": {"functional", "layers"},
     "tasks": set(),
     "training": {"layers", "tasks"},
-    "theory": set(),
+    "theory": {"functional"},
 }
 
 
