@@ -1,9 +1,12 @@
 """What all tests share: fixed seeds, so that a failure comes back when it is run again."""
 
 import matplotlib
+import matplotlib.pyplot as plt
 import pytest
 import torch
 from hypothesis import settings
+
+from nmu import plots
 
 matplotlib.use("Agg")
 
@@ -23,3 +26,12 @@ def two_threads():
     torch.set_num_threads(2)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def book_style():
+    """Draw in the book's style, and leave matplotlib as it was."""
+    with plt.rc_context():
+        plots.use_style()
+        yield
+    plt.close("all")

@@ -11,14 +11,7 @@ from matplotlib.colors import same_color
 from nmu import plots
 from nmu.metrics import Estimate
 
-
-@pytest.fixture(autouse=True)
-def _style():
-    """Draw in the book's style, and leave matplotlib as it was."""
-    with plt.rc_context():
-        plots.use_style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def summary(shares, steps):

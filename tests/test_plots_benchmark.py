@@ -1,6 +1,5 @@
 """The figures of the benchmark show every module, range and number they were given."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,14 +7,7 @@ import pytest
 from nmu import plots
 from nmu.metrics import Estimate
 
-
-@pytest.fixture(autouse=True)
-def _style():
-    """Draw in the book's style, and leave matplotlib as it was."""
-    with plt.rc_context():
-        plots.use_style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def runs(counts, size=3):

@@ -1,6 +1,5 @@
 """The maps over two weights show the starts, lines, marks and outcomes they were given."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -10,13 +9,7 @@ from nmu import plots
 VALUES = torch.linspace(0, 1, 11, dtype=torch.float64)
 
 
-@pytest.fixture(autouse=True)
-def _style():
-    """Draw in the book's style, and leave matplotlib as it was."""
-    with plt.rc_context():
-        plots.use_style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def marked(axis):

@@ -24,6 +24,8 @@ __all__ = [
     "run",
     "runs_table",
     "summarize",
+    "training_settings",
+    "unit_class",
     "unit_text",
 ]
 
@@ -96,14 +98,9 @@ def run(
         SingleModuleTask(replica_ranges, in_features=in_features),
         replica_seeds,
         steps=steps,
-        learning_rate=LEARNING_RATE,
-        batch_size=BATCH_SIZE,
-        regularizer_scale=REGULARIZER_SCALE,
-        regularizer_ramp=REGULARIZER_RAMP,
-        log_every=LOG_EVERY,
-        evaluation_size=EVALUATION_SIZE,
         device=device,
         progress=progress,
+        **training_settings(),
     )
     return history, runs_table(history, replica_ranges, replica_seeds)
 
@@ -140,12 +137,8 @@ def experiment(
         "steps": steps,
         "in_features": in_features,
         "device": device,
-        "learning_rate": LEARNING_RATE,
-        "batch_size": BATCH_SIZE,
-        "regularizer_scale": REGULARIZER_SCALE,
-        "regularizer_ramp": list(REGULARIZER_RAMP),
-        "log_every": LOG_EVERY,
-        "evaluation_size": EVALUATION_SIZE,
+        **training_settings(),
+        "regularizer_ramp": list(REGULARIZER_RAMP),  # as JSON reads it back
     }
     blocks = [list(seeds[i : i + SEEDS_A_SHARD]) for i in range(0, len(seeds), SEEDS_A_SHARD)]
     shards = tuple(
@@ -161,7 +154,7 @@ def experiment(
                 in_features=in_features,
                 device=device,
             ),
-            units=(unit.func if isinstance(unit, partial) else unit,),
+            units=(unit_class(unit),),
         )
         for module, unit in modules.items()
         for block in blocks
@@ -303,6 +296,23 @@ def curves_table(history: History, replica: pd.DataFrame) -> pd.DataFrame:
         for name in ("interpolation_error", "extrapolation_error")
     }
     return table.assign(step=np.tile(steps, len(replica)), **errors)
+
+
+def training_settings() -> dict:
+    """Return the settings of the task for :func:`nmu.training.train`, by the names of its arguments."""
+    return {
+        "learning_rate": LEARNING_RATE,
+        "batch_size": BATCH_SIZE,
+        "regularizer_scale": REGULARIZER_SCALE,
+        "regularizer_ramp": REGULARIZER_RAMP,
+        "log_every": LOG_EVERY,
+        "evaluation_size": EVALUATION_SIZE,
+    }
+
+
+def unit_class(unit: Callable[..., nn.Module]) -> type:
+    """Return a class, or the class that a partial is of."""
+    return unit.func if isinstance(unit, partial) else unit
 
 
 def unit_text(unit: Callable[..., nn.Module]) -> str:

@@ -10,7 +10,7 @@ from torch import nn
 
 from nmu.baselines import MLP
 from nmu.experiments import single_module
-from nmu.experiments.single_module import curves_table, unit_text
+from nmu.experiments.single_module import curves_table, unit_class, unit_text
 from nmu.layers import NMU
 from nmu.runner import Experiment, Shard
 from nmu.tasks import RANGES, SingleModuleTask
@@ -68,7 +68,7 @@ def experiment(
             Shard(
                 spec={"module": module, "unit": unit_text(unit), "range": str(RANGE), **options},
                 compute=partial(_tables, module, unit, **options),
-                units=(unit.func if isinstance(unit, partial) else unit,),
+                units=(unit_class(unit),),
             )
         )
     return Experiment("surface", {"parts": [shard.spec for shard in shards]}, tuple(shards))
@@ -84,20 +84,10 @@ def _tables(
     progress: bool,
 ) -> dict[str, pd.DataFrame]:
     model = initialize(unit(2, 1, batch_shape=(len(seeds),)), seeds)
-    history = train(
-        model,
-        SingleModuleTask([RANGE] * len(seeds)),
-        seeds,
-        steps=steps,
-        learning_rate=single_module.LEARNING_RATE,
-        batch_size=single_module.BATCH_SIZE,
-        regularizer_scale=single_module.REGULARIZER_SCALE,
-        regularizer_ramp=single_module.REGULARIZER_RAMP,
-        log_every=max(single_module.LOG_EVERY, steps // 200),
-        evaluation_size=single_module.EVALUATION_SIZE,
-        device=device,
-        progress=progress,
-    )
+    settings = single_module.training_settings()
+    settings["log_every"] = max(settings["log_every"], steps // 200)
+    task = SingleModuleTask([RANGE] * len(seeds))
+    history = train(model, task, seeds, steps=steps, device=device, progress=progress, **settings)
     if history.interrupted:
         raise KeyboardInterrupt
     replica = pd.DataFrame({"module": module, "interpolation_range": str(RANGE), "seed": list(seeds)})
