@@ -1,12 +1,29 @@
 """What all tests share: fixed seeds, so that a failure comes back when it is run again."""
 
+import os
+import shutil
+from pathlib import Path
+
 import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 import torch
 from hypothesis import settings
+from playwright.sync_api import sync_playwright
 
 from nmu import plots
+from tests.explorable_pages import page_of
+
+CHROMIUM = ["chromium", "chromium-browser", "google-chrome"]
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 matplotlib.use("Agg")
 
@@ -35,3 +52,49 @@ def book_style():
         plots.use_style()
         yield
     plt.close("all")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One Chromium for all tests that drive one."""
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        found = next(filter(None, map(shutil.which, CHROMIUM)), own if Path(own).exists() else None)
+        if found is None:
+            stop = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+            stop("no browser: install Chromium, or run `python -m playwright install chromium`")
+        running = playwright.chromium.launch(executable_path=found, args=CHROMIUM_ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def explorable_page(browser, tmp_path):
+    """Open a page with explorables and no kernel: ``explorable_page(*widgets, theme, width)``.
+
+    Nothing may be written to the console as an error, and nothing asked of another host.
+    """
+    faults, contexts = [], []
+
+    def show(*widgets, theme="light", width=900, **options):
+        file = tmp_path / f"{len(contexts)}.html"
+        file.write_text(page_of(*widgets, theme=theme))
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda m: faults.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else faults.append(r.url),
+        )
+        page.goto(file.as_uri())
+        page.wait_for_function(
+            "n => document.querySelectorAll('figure.explorable.live').length === n", arg=len(widgets)
+        )
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert faults == []
