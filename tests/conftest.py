@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 
 import matplotlib
@@ -12,6 +13,7 @@ from hypothesis import settings
 from playwright.sync_api import sync_playwright
 
 from nmu import plots
+from tests.browser import watched_page
 from tests.explorable_pages import page_of
 
 CHROMIUM = ["chromium", "chromium-browser", "google-chrome"]
@@ -74,27 +76,16 @@ def explorable_page(browser, tmp_path):
 
     Nothing may be written to the console as an error, and nothing asked of another host.
     """
-    faults, contexts = [], []
+    with ExitStack() as stack:
 
-    def show(*widgets, theme="light", width=900, **options):
-        file = tmp_path / f"{len(contexts)}.html"
-        file.write_text(page_of(*widgets, theme=theme))
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: faults.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on(
-            "request",
-            lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else faults.append(r.url),
-        )
-        page.goto(file.as_uri())
-        page.wait_for_function(
-            "n => document.querySelectorAll('figure.explorable.live').length === n", arg=len(widgets)
-        )
-        return page
+        def show(*widgets, theme="light", width=900, **options):
+            file = tmp_path / f"{theme}-{width}.html"
+            file.write_text(page_of(*widgets, theme=theme))
+            page, _ = stack.enter_context(watched_page(browser, tmp_path.as_uri(), width=width, **options))
+            page.goto(file.as_uri())
+            page.wait_for_function(
+                "n => document.querySelectorAll('figure.explorable.live').length === n", arg=len(widgets)
+            )
+            return page
 
-    yield show
-    for context in contexts:
-        context.close()
-    assert faults == []
+        yield show

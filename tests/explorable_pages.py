@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from ipywidgets.embed import embed_data
+from ipywidgets.embed import dependency_state, embed_data
 
 STATIC = Path(__file__).resolve().parents[1] / "book" / "_static"
 FIGURE = (
@@ -18,8 +18,9 @@ CELL = (
 
 def page_of(*widgets, theme="light"):
     """Return the text of a page that shows the widgets, each in the place of a static figure."""
-    data = embed_data(views=list(widgets), drop_defaults=False)
-    state = json.dumps(data["manager_state"]).replace("</", r"<\/")
+    state = dependency_state(widgets, drop_defaults=False)
+    data = embed_data(views=list(widgets), state=state)
+    saved = json.dumps(data["manager_state"]).replace("</", r"<\/")
     cells = "".join(CELL.format(view=json.dumps(view)) + FIGURE for view in data["view_specs"])
     style, host = ((STATIC / name).read_text() for name in ("custom.css", "widgets.js"))
     return f"""<!doctype html>
@@ -30,7 +31,7 @@ def page_of(*widgets, theme="light"):
 :root[data-theme="dark"] {{
   --pst-color-text-base: #ced6dd; --pst-color-background: #14181e; background: #14181e; color: #ced6dd;
 }}</style>
-<script type="application/vnd.jupyter.widget-state+json">{state}</script>
+<script type="application/vnd.jupyter.widget-state+json">{saved}</script>
 <script>{host}</script>
 </head>
 <body><main class="bd-article"><h1>Explorables</h1>{cells}</main></body>

@@ -1,88 +1,39 @@
-"""Every page of the built book in a real browser, with all hosts but this one blocked."""
-
-import os
-import shutil
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from urllib.parse import urlsplit
+"""Every page of the built book in a real browser that can reach nothing but the book."""
 
 import pytest
-from playwright.sync_api import sync_playwright
 
+from tests.browser import accessibility_faults, formula_faults, served, settle, watched_page, width_faults
 from tests.test_book import HTML, PAGES
 
 pytestmark = [pytest.mark.built, pytest.mark.browser]
 
-NAMES = ["chromium", "chromium-browser", "google-chrome"]
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
+# Those that Sphinx adds: the indices and the search. The root's index.html only leads to the first page.
+GENERATED = sorted(page.name for page in HTML.glob("*.html") if page.name != "index.html")
+each_page = pytest.mark.parametrize("name", [*PAGES, *GENERATED])
 
 
 @pytest.fixture(scope="module")
 def site():
-    handler = partial(QuietHandler, directory=HTML)
-    with ThreadingHTTPServer(("localhost", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}"
-        server.shutdown()
+    with served(HTML) as address:
+        yield address
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        found = next(filter(None, map(shutil.which, NAMES)), own if Path(own).exists() else None)
-        if found is None:
-            stop = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-            stop("no browser: install Chromium, or run `python -m playwright install chromium`")
-        running = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
-        yield running
-        running.close()
+@each_page
+def test_page_over_http(browser, site, name):
+    with watched_page(browser, site, color_scheme="light") as (page, faults):
+        page.goto(f"{site}/{name}")
+        for scheme in ["light", "dark"]:
+            page.emulate_media(color_scheme=scheme)
+            settle(page)
+            assert page.locator("html").get_attribute("data-theme") == scheme
+            faults += [f"{scheme}: {fault}" for fault in accessibility_faults(page)]
+        faults += width_faults(page) + formula_faults(page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_page_in_the_browser(browser, site, name, scheme):
-    faults = []
-    context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
-
-    def gate(route):
-        if urlsplit(route.request.url).hostname == "localhost":
-            route.continue_()
-        else:
-            faults.append(f"request to another host: {route.request.url}")
-            route.abort()
-
-    context.route("**/*", gate)
-    page = context.new_page()
-    page.on("console", lambda m: faults.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("requestfailed", lambda request: faults.append(f"failed: {request.url}"))
-
-    page.goto(f"{site}/{name}", wait_until="networkidle")
-    if page.locator(".math").count():
-        page.wait_for_selector("mjx-container")
-        page.evaluate("MathJax.startup.promise")
-    assert page.locator("html").get_attribute("data-theme") == scheme
-    for width in [1280, 360]:
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(100)
-        sizes = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-        if sizes[0] > sizes[1]:
-            faults.append(f"{sizes[0]} px of content in a window of {sizes[1]} px")
-    context.close()
-    assert faults == []
+@each_page
+def test_page_from_disk_on_a_phone(browser, name):
+    with watched_page(browser, HTML.as_uri(), width=360, offline=True) as (page, faults):
+        page.goto((HTML / name).as_uri())
+        settle(page)
+        faults += width_faults(page) + formula_faults(page)
+        faults += accessibility_faults(page, runOnly=["scrollable-region-focusable"], rules={})

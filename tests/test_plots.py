@@ -121,15 +121,12 @@ def test_weight_paths_lead_from_start_to_end():
         assert high > 1
 
 
-def test_initial_weights_are_marked_by_their_outcome():
-    _, axis = plt.subplots()
-    weights = torch.tensor([[[0.3, 0.4]], [[0.6, 0.7]], [[0.4, 0.3]]])
-    plots.initial_weights(axis, weights, [False, True, False])
-    drawn = {line.get_label(): line for line in axis.lines}
-    assert drawn.keys() == {"solved", "failed"}
-    np.testing.assert_allclose(drawn["solved"].get_xydata(), weights[[1], 0])
-    np.testing.assert_allclose(drawn["failed"].get_xydata(), weights[[0, 2], 0])
-    assert outcome_styles(drawn.values()) == [("None", "o"), ("None", "X")]
+def test_factor_lines_put_each_factor_between_one_and_its_input():
+    figure = plots.factor_lines([2.0, -1.5], [0.25, 0.8])
+    drawn = [
+        [line.get_xdata()[0] for line in axis.lines if line.get_marker() != "None"] for axis in figure.axes
+    ]
+    assert drawn == [[1, 2, 1.25], [1, -1.5, pytest.approx(-1)], [-3, pytest.approx(-1.25)]]
 
 
 def test_weight_path_panels_have_a_title_each_and_one_legend():

@@ -84,3 +84,15 @@ def test_basins_draw_the_lines_and_every_run():
     names = [text.get_text() for text in legend.get_texts()]
     assert names[0] == "predicted to fail"
     assert {"run, solved", "run, failed", "initial weights", "a factor is 0"} < set(names)
+
+
+def test_trap_map_marks_failed_ranges_otherwise():
+    points = [
+        {"name": "U[-3,-1]", "low": -3, "high": -1, "runs": 25, "failed": 4},
+        {"name": "U[1,2]", "low": 1, "high": 2, "runs": 25, "failed": 0},
+    ]
+    half_widths = torch.logspace(-1, 1, 20)
+    figure = plots.trap_map(half_widths, -torch.ones(20), points)
+    assert marked(figure.axes[0]) == {"o": [[1.5, 0.5]], "X": [[-2, 1]]}
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 4

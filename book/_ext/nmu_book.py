@@ -1,4 +1,71 @@
-"""What the book needs of Sphinx beyond the published extensions."""
+"""What the book needs of Sphinx beyond the published extensions.
+
+Most of it repairs what a screen reader or the browser's console would stumble over. A repair that no
+longer finds its fault stops the build, so that none outlives the fault.
+"""
+
+from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode, depart_HideCellInput, visit_HideCellInput
+from sphinx.errors import ExtensionError
+from sphinx.jinja2glue import BuiltinTemplateLoader
+from sphinx.writers.html5 import HTML5Translator
+
+# Template of the theme: {fault: repair}.
+REPAIRS = {
+    # The label hid the shortcut "Ctrl + K", which is part of what the button shows.
+    "search-button-field.html": {""" aria-label="{{ _('Search') }}\"""": ""},
+    # The label hid which mode is on: the title of the one icon that is shown.
+    "theme-switcher.html": {
+        """ aria-label="{{ _('Color mode') }}\"""": "",
+        '"tooltip">': """"tooltip"><span class="visually-hidden">{{ _('Color mode') }}: </span>""",
+    },
+    # The sidebar's logo stood outside all landmarks.
+    "pydata_sphinx_theme/layout.html": {
+        '<div id="pst-primary-sidebar" ': """<div id="pst-primary-sidebar" role="navigation"
+           aria-label="{{ docstitle }}" """
+    },
+}
+
+
+def repaired(text, fault, repair, where):
+    """`text` with `repair` for `fault`; an error where `fault` is gone."""
+    if fault not in text:
+        raise ExtensionError(f"{where} no longer contains {fault!r}: drop its repair from nmu_book.py.")
+    return text.replace(fault, repair)
+
+
+class Templates(BuiltinTemplateLoader):
+    """The theme's templates, repaired as they are read."""
+
+    def get_source(self, environment, template):
+        """Source, path and freshness, as Jinja wants them."""
+        source, path, is_fresh = super().get_source(environment, template)
+        for fault, repair in REPAIRS.get(template, {}).items():
+            source = repaired(source, fault, repair, path)
+        return source, path, is_fresh
+
+
+def visit_hidden_cell(self, node):
+    """Name the button of a folded cell by its text; a label hid whether it shows or hides."""
+    start = len(self.body)
+    visit_HideCellInput(self, node)
+    opening = "".join(self.body[start:])
+    label = ' aria-label="Toggle hidden content"'
+    self.body[start:] = [repaired(opening, label, "", "MyST-NB's folded cell")]
+
+
+def visit_citation(self, node):
+    """Make an entry of the references an item of their list; its own role is deprecated and no item."""
+    HTML5Translator.visit_citation(self, node)
+    role = ' role="doc-biblioentry"'
+    self.body[-1] = repaired(self.body[-1], role, ' role="listitem"', "docutils' citation")
+
+
+def without_empty_headers(app, doctree, docname):
+    """Make the empty corner of a table of pandas a plain cell: it heads nothing."""
+    for raw in doctree.findall(nodes.raw):
+        if 'class="dataframe' in raw.astext():
+            raw[:] = [nodes.Text(raw.astext().replace("<th></th>", "<td></td>"))]
 
 
 def without_thebe(app, pagename, templatename, context, doctree):
@@ -15,5 +82,10 @@ def without_thebe(app, pagename, templatename, context, doctree):
 
 def setup(app):
     """Connect the handlers."""
+    app.setup_extension("myst_nb")  # before its visitor is replaced
+    app.config.template_bridge = "nmu_book.Templates"
+    app.add_node(HideCodeCellNode, override=True, html=(visit_hidden_cell, depart_HideCellInput))
+    app.add_node(nodes.citation, override=True, html=(visit_citation, None))
+    app.connect("doctree-resolved", without_empty_headers)
     app.connect("html-page-context", without_thebe)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -172,3 +172,51 @@ export function randomNumbers(seed) {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
 }
+
+/** Expected loss at all pairs of the two lists of weights: flat, the first weight fastest. */
+export function lossGrid(first, second, mean, secondMoment, noise) {
+  const terms = (w) => {
+    const v = effectiveMoments(w, noise);
+    const a = 1 + 2 * (mean - 1) * v.first + (secondMoment - 2 * mean + 1) * v.second;
+    return [a, mean + (secondMoment - mean) * v.first];
+  };
+  const [columns, rows] = [first.map(terms), second.map(terms)];
+  const losses = new Float64Array(columns.length * rows.length);
+  const target = secondMoment * secondMoment;
+  let at = 0;
+  for (const [a2, b2] of rows) for (const [a1, b1] of columns) losses[at++] = a1 * a2 - 2 * b1 * b2 + target;
+  return losses;
+}
+
+/** A bound of the expected loss's curvature where both weights lie in [low, high], found on a grid. */
+export function largestCurvature([low, high], mean, second, noise) {
+  const [cells, h] = [20, 1e-4];
+  const at = (i) => low + h + ((high - low - 2 * h) * i) / cells;
+  let largest = 0;
+  for (let i = 0; i <= cells; i++) {
+    for (let j = 0; j <= cells; j++) {
+      const above = expectedGradient([at(i) + h, at(j)], mean, second, noise);
+      const below = expectedGradient([at(i) - h, at(j)], mean, second, noise);
+      const sum = Math.abs(above[0] - below[0]) + Math.abs(above[1] - below[1]);
+      largest = Math.max(largest, sum / (2 * h));
+    }
+  }
+  return largest;
+}
+
+/**
+ * The rows of one step: two inputs each from U[low, high], and noise of the same size or null. `noise` is
+ * null, an interval, or "batch" for the rule 1 + 1 / s. The same seed and step give the same rows.
+ */
+export function drawBatch([low, high], noise, seed, step, rows = 128) {
+  const uniform = randomNumbers(Math.imul(seed, 0x9e3779b1) + Math.imul(step, 0x85ebca6b));
+  const x = new Float64Array(2 * rows).map(() => low + (high - low) * uniform());
+  if (noise === null) return { x, noise };
+  let [from, to] = noise;
+  if (noise === "batch") {
+    const mean = x.reduce((sum, value) => sum + value, 0) / x.length;
+    const squares = x.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+    [from, to] = [1, 1 + 1 / Math.sqrt(squares / (x.length - 1))];
+  }
+  return { x, noise: x.map(() => from + (to - from) * uniform()) };
+}

@@ -37,11 +37,25 @@ export function set(model, name, value) {
   model.save_changes();
 }
 
-/** Call `draw` now and whenever one of the traits changes; returns what ends it. */
+/** The model as one view has it: with `end`, which lets go of everything that the view listened to. */
+export function watched(model) {
+  const ends = [];
+  return {
+    get: (name) => model.get(name),
+    set: (name, value) => model.set(name, value),
+    save_changes: () => model.save_changes(),
+    on(event, listener) {
+      model.on(event, listener);
+      ends.push(() => model.off(event, listener));
+    },
+    end: () => ends.forEach((end) => end()),
+  };
+}
+
+/** Call `draw` now and whenever one of the traits changes. */
 export function follow(model, names, draw) {
   for (const name of names) model.on(`change:${name}`, draw);
   draw();
-  return () => names.forEach((name) => model.off(`change:${name}`, draw));
 }
 
 /** A slider for a number, or with `index` for one number of a tuple. `symbol` may stand before its value. */
@@ -101,9 +115,13 @@ export function summary() {
   return element("p", { class: "nmu-summary", role: "status" });
 }
 
-/** Fill an explorable's root element; `label` is its name for screen readers. */
+/**
+ * Fill an explorable's root element; `label` is its name for screen readers. Whatever gets the focus in it keeps
+ * its keys: JupyterLab would take the arrow keys for shortcuts.
+ */
 export function explorable(el, label, ...children) {
-  el.append(element("div", { class: "nmu-explorable", role: "group", "aria-label": label }, ...children));
+  const focusin = (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "");
+  el.append(element("div", { class: "nmu-explorable", role: "group", "aria-label": label, focusin }, ...children));
 }
 
 /** Map an interval to pixels. */

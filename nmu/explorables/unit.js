@@ -1,5 +1,5 @@
 import { factor, nmu } from "./arithmetic.js";
-import { element, explorable, follow, line, scale, slider, summary, svg, text } from "./page.js";
+import { element, explorable, follow, line, scale, slider, summary, svg, text, watched } from "./page.js";
 
 const SUBSCRIPT = ["₁", "₂"];
 const LIMIT = 9;
@@ -28,7 +28,8 @@ function numberLine(label, marks) {
   return root;
 }
 
-function render({ model, el }) {
+function render({ model: shared, el }) {
+  const model = watched(shared);
   const controls = element("div", { class: "nmu-row" });
   for (const i of [0, 1]) {
     controls.append(
@@ -44,7 +45,7 @@ function render({ model, el }) {
   const words = summary();
   explorable(el, "The unit: two inputs, two weights, and the factors that are multiplied", controls, picture, words);
 
-  return follow(model, ["x", "weight"], () => {
+  follow(model, ["x", "weight"], () => {
     const [x, weight] = [model.get("x"), model.get("weight")];
     const factors = x.map((x_i, i) => factor(x_i, weight[i]));
     const [output, target] = [nmu(x, weight), x[0] * x[1]];
@@ -71,6 +72,7 @@ function render({ model, el }) {
     );
     words.textContent = `Output z = ${text(output)}, target x₁x₂ = ${text(target)}: squared error ${text((output - target) ** 2)}.`;
   });
+  return model.end;
 }
 
 export default { render };

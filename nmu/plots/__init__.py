@@ -5,22 +5,23 @@ repeat what a colour says. Figures keep a light ground, so that they read in dar
 """
 
 from nmu.plots.benchmark import module_estimates, outcome_bars, success_grid, weight_rows
-from nmu.plots.maps import basins, landscapes, surface_grid, surfaces
+from nmu.plots.maps import basins, landscapes, surface_grid, surfaces, trap_map
 from nmu.plots.style import MARKERS, PALETTE, use_style
-from nmu.plots.units import comparison, initial_weights, weight_path_panels, weight_paths
+from nmu.plots.units import comparison, factor_lines, weight_path_panels, weight_paths
 
 __all__ = [
     "MARKERS",
     "PALETTE",
     "basins",
     "comparison",
-    "initial_weights",
+    "factor_lines",
     "landscapes",
     "module_estimates",
     "outcome_bars",
     "success_grid",
     "surface_grid",
     "surfaces",
+    "trap_map",
     "use_style",
     "weight_path_panels",
     "weight_paths",

@@ -224,6 +224,58 @@ def basins(
     return figure
 
 
+def trap_map(half_widths: Tensor, edge: Tensor, points: Sequence[Mapping]) -> Figure:
+    """Map the ranges whose origin is a trap over mean and half-width, and what became of the runs on some.
+
+    Parameters
+    ----------
+    half_widths, edge : Tensor
+        ``(K,)``: for each half-width the mean below which the origin is a trap.
+    points : sequence of mapping
+        The ranges: ``name``, ``low``, ``high``, and how many ``runs`` there were and how many ``failed``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel; the means stand on a scale that is widened about 0.
+    """
+    figure, axis = plt.subplots(figsize=(5.2, 4.2))
+    half_widths, edge = half_widths.numpy(), edge.numpy()
+    axis.fill_betweenx(half_widths, edge, -20, color=PALETTE[4], alpha=0.3, label="origin is a trap")
+    axis.plot(edge, half_widths, color=PALETTE[1], linewidth=2)
+    narrow = half_widths <= 0.5
+    axis.fill_betweenx(
+        half_widths[narrow],
+        -3,
+        -1,
+        facecolor="none",
+        hatch="///",
+        edgecolor=PALETTE[1],
+        label="trap within reach",
+    )
+    for failed, marker, color, label in [
+        (False, "o", PALETTE[0], "range, no run failed"),
+        (True, "X", PALETTE[1], "range with failed runs"),
+    ]:
+        chosen = [point for point in points if (point["failed"] > 0) == failed]
+        axis.plot(
+            [(point["low"] + point["high"]) / 2 for point in chosen],
+            [(point["high"] - point["low"]) / 2 for point in chosen],
+            marker,
+            color=color,
+            markersize=10,
+            markeredgecolor="white",
+            label=label,
+        )
+    axis.set_xscale("symlog", linthresh=1)
+    axis.set_yscale("log")
+    axis.set(xlim=(-20, 20), ylim=(half_widths.min(), half_widths.max()), ylabel="half-width of the range")
+    axis.set_xlabel(r"mean $\mu$ of the range")
+    axis.set_xticks([-10, -3, -1, 0, 1, 3, 10], ["−10", "−3", "−1", "0", "1", "3", "10"])
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure
+
+
 def _start_box(axis: Axes, box: tuple[float, float], color: str, **options) -> None:
     low, high = box
     axis.plot(

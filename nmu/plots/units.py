@@ -61,28 +61,37 @@ def weight_paths(axis: Axes, weights: Tensor, solved: Sequence[bool]) -> None:
     _weight_square(axis)
 
 
-def initial_weights(axis: Axes, weights: Tensor, solved: Sequence[bool]) -> None:
-    """Draw where each replica started in the unit square, and how it ended.
+def factor_lines(x: Sequence[float], weight: Sequence[float]) -> Figure:
+    """Draw the factors of the NMU and their product on number lines, one below the other.
 
     Parameters
     ----------
-    axis : matplotlib.axes.Axes
-        Where to draw.
-    weights : Tensor
-        ``(R, 1, 2)``, the initial weights.
-    solved : sequence of bool
-        One a replica.
+    x, weight : sequence of float
+        The inputs and their weights.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel a factor, which lies between 1 and its input, and one for output and target.
     """
-    solved = np.asarray(solved, dtype=bool)
-    for outcome, label in [(True, "solved"), (False, "failed")]:
-        axis.plot(
-            *weights[solved == outcome, 0].T.numpy(),
-            linestyle="none",
-            color=PALETTE[0] if outcome else PALETTE[1],
-            marker="o" if outcome else "X",
-            label=label,
-        )
-    _weight_square(axis)
+    factors = [w * value + (1 - w) for value, w in zip(x, weight, strict=True)]
+    rows = [
+        (f"factor {i} = {w:g} · {value:g} + {1 - w:g}", {"1": 1, f"$x_{i}$": value}, f"$f_{i}$", factor)
+        for i, (value, w, factor) in enumerate(zip(x, weight, factors, strict=True), start=1)
+    ]
+    rows.append(("output, the product of the factors", {"target": np.prod(x)}, "$z$", np.prod(factors)))
+    figure, axes = plt.subplots(len(rows), 1, figsize=(5.2, 1.15 * len(rows)), sharex=True)
+    for axis, (title, ends, name, value) in zip(axes, rows, strict=True):
+        axis.axhline(0, color="0.5", linewidth=1, zorder=0)
+        for label, end in ends.items():
+            axis.plot(end, 0, "D", color=PALETTE[1], markersize=9)
+            axis.annotate(label, (end, 0), (0, 9), textcoords="offset points", ha="center")
+        axis.plot(value, 0, "o", color=PALETTE[0], markersize=10)
+        axis.annotate(name, (value, 0), (0, -20), textcoords="offset points", ha="center")
+        axis.set(yticks=[], ylim=(-1, 1), xmargin=0.12)
+        axis.set_title(title, loc="left")
+        axis.grid(visible=False)
+    return figure
 
 
 def weight_path_panels(paths: Mapping[str, Tensor], solved: Mapping[str, Sequence[bool]]) -> Figure:
