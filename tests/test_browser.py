@@ -28,6 +28,7 @@ def test_page_over_http(browser, site, name):
             assert page.locator("html").get_attribute("data-theme") == scheme
             faults += [f"{scheme}: {fault}" for fault in accessibility_faults(page)]
         faults += width_faults(page) + formula_faults(page)
+        assert page.locator("figure.explorable:not(.live)").count() == 0
 
 
 @each_page
@@ -37,3 +38,17 @@ def test_page_from_disk_on_a_phone(browser, name):
         settle(page)
         faults += width_faults(page) + formula_faults(page)
         faults += accessibility_faults(page, runOnly=["scrollable-region-focusable"], rules={})
+        assert page.locator("figure.explorable:not(.live)").count() == 0
+
+
+def test_explorables_have_static_figures_where_there_is_no_javascript(browser):
+    found = 0
+    for name in [name for name in PAGES if "widget-view" in (HTML / name).read_text()]:
+        with watched_page(browser, HTML.as_uri(), java_script_enabled=False) as (page, _):
+            page.goto((HTML / name).as_uri())
+            scripts = page.locator('script[type="application/vnd.jupyter.widget-view+json"]').count()
+            images = page.locator("figure.explorable img")
+            assert images.count() == scripts
+            assert all(image.is_visible() and image.get_attribute("alt") for image in images.all())
+            found += scripts
+    assert found >= 5
