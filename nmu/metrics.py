@@ -57,13 +57,13 @@ def best_step(history: History) -> Tensor:
     return history.interpolation_error.nan_to_num(nan=torch.inf, posinf=torch.inf).argmin(dim=0)
 
 
-def solved(history: History, threshold: float = THRESHOLD) -> Tensor:
+def solved(history: History, threshold: float | Tensor = THRESHOLD) -> Tensor:
     """Whether the extrapolation error at the best step is below ``threshold``: boolean, ``(R,)``."""
     best = best_step(history)
     return history.extrapolation_error.gather(0, best[None])[0] < threshold
 
 
-def solved_at(history: History, threshold: float = THRESHOLD) -> Tensor:
+def solved_at(history: History, threshold: float | Tensor = THRESHOLD) -> Tensor:
     """First logged step whose extrapolation error is below ``threshold``; NaN if none: ``(R,)``."""
     below = history.extrapolation_error < threshold
     first = history.steps[below.int().argmax(dim=0)].to(torch.float64)

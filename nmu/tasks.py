@@ -1,4 +1,4 @@
-"""What is learned, and on which numbers: ranges, random streams and the single-module task."""
+"""What is learned, and on which numbers: ranges, random streams and two tasks."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["RANGES", "Range", "ReplicaStreams", "SingleModuleTask"]
+__all__ = ["RANGES", "ArithmeticDatasetTask", "Range", "ReplicaStreams", "SingleModuleTask"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class ReplicaStreams:
 
     What a seed's stream yields depends on the seed and ``purpose`` alone: not on the seeds beside it,
     not on how many numbers are drawn at a time. The numbers are drawn on the CPU in blocks that serve
-    many calls, so that hundreds of generators cost little more than one.
+    many calls, so that hundreds of generators cost little more than one; a seed that occurs several times
+    is drawn once.
 
     Parameters
     ----------
@@ -93,6 +94,8 @@ class ReplicaStreams:
         if len(seeds) == 0 or not all(isinstance(seed, Integral) and seed >= 0 for seed in seeds):
             raise ValueError(f"seeds must be one or more non-negative integers; got {list(seeds)}")
         spawn_key = tuple(purpose.encode())
+        different = list(dict.fromkeys(seeds))
+        self._rows = torch.tensor([different.index(seed) for seed in seeds])
         self._generators = [
             torch.Generator().manual_seed(
                 int(
@@ -100,10 +103,10 @@ class ReplicaStreams:
                     >> 1
                 )
             )
-            for seed in seeds
+            for seed in different
         ]
         self._block = block
-        self._numbers = torch.empty(len(seeds), 0)
+        self._numbers = torch.empty(len(different), 0)
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
         """Draw the next numbers from U[0, 1) of every stream.
@@ -116,30 +119,62 @@ class ReplicaStreams:
         Returns
         -------
         Tensor
-            ``float32``, of the given shape.
+            ``float32``, of the given shape; the caller may write into it.
 
         Raises
         ------
         ValueError
             If ``shape[0]`` is not the number of seeds, or nothing is to be drawn.
         """
-        replicas = len(self._generators)
+        replicas = len(self._rows)
         if len(shape) < 2 or min(shape) < 1:
             raise ValueError(f"shape must be (replicas, ...), of positive sizes; got {tuple(shape)}")
         if shape[0] != replicas:
             raise ValueError(f"shape must begin with {replicas}, one a seed; got {tuple(shape)}")
         count = math.prod(shape[1:])
         if self._numbers.shape[1] < count:
-            fresh = torch.empty(replicas, max(self._block // count, 1) * count)
+            fresh = torch.empty(len(self._generators), max(self._block // count, 1) * count)
             for row, generator in zip(fresh.unbind(0), self._generators, strict=True):
                 row.uniform_(generator=generator)
             left = self._numbers.shape[1]  # nothing, where all draws are of one size: then nothing is copied
             self._numbers = torch.cat([self._numbers, fresh], dim=1) if left else fresh
         numbers, self._numbers = self._numbers.tensor_split([count], dim=1)
+        if replicas > len(numbers):
+            numbers = numbers.index_select(0, self._rows)
         return numbers.unflatten(1, shape[1:])
 
 
-class SingleModuleTask:
+class _Task:
+    """Inputs of which each is uniform on its replica's range."""
+
+    def __init__(self, ranges: Sequence[Range], in_features: int):
+        if len(ranges) == 0:
+            raise ValueError("ranges must hold one range a replica; got none")
+        self.ranges = tuple(ranges)
+        self.in_features = in_features
+        low, high = torch.tensor([r.interpolation for r in self.ranges]).T[..., None, None]
+        self._low, self._span = low, high - low
+
+    def interpolation_inputs(self, streams: ReplicaStreams, n: int) -> Tensor:
+        """Draw ``(replicas, n, in_features)`` inputs of the training distribution."""
+        return self._uniform(streams, n).mul_(self._span).add_(self._low)
+
+    def extrapolation_inputs(self, streams: ReplicaStreams, n: int) -> Tensor:
+        """Draw ``(replicas, n, in_features)`` inputs of the extrapolation distribution."""
+        rows = []
+        for numbers, range_ in zip(self._uniform(streams, n), self.ranges, strict=True):
+            intervals = torch.tensor(range_.extrapolation)
+            position = numbers * len(intervals)
+            which = position.long()
+            low, high = intervals[which].unbind(-1)
+            rows.append((low + (high - low) * (position - which)).mT.contiguous().mT)
+        return torch.stack(rows)
+
+    def _uniform(self, streams: ReplicaStreams, n: int) -> Tensor:
+        return streams.uniform((len(self.ranges), self.in_features, n)).mT
+
+
+class SingleModuleTask(_Task):
     """Learn the product of the first inputs of one unit, for one range a replica.
 
     Parameters
@@ -158,15 +193,10 @@ class SingleModuleTask:
     """
 
     def __init__(self, ranges: Sequence[Range], in_features: int = 2, relevant: int = 2):
-        if len(ranges) == 0:
-            raise ValueError("ranges must hold one range a replica; got none")
         if not 1 <= relevant <= in_features:
             raise ValueError(f"relevant must be between 1 and in_features = {in_features}; got {relevant}")
-        self.ranges = tuple(ranges)
-        self.in_features = in_features
+        super().__init__(ranges, in_features)
         self.relevant = relevant
-        low, high = torch.tensor([r.interpolation for r in self.ranges]).T[..., None, None]
-        self._low, self._span = low, high - low
 
     def target(self, x: Tensor) -> Tensor:
         """Product of the relevant inputs: ``(*batch_shape, n, in_features)`` to ``(*batch_shape, n, 1)``."""
@@ -176,20 +206,61 @@ class SingleModuleTask:
             product = product * column
         return product.unsqueeze(-1)
 
-    def interpolation_inputs(self, streams: ReplicaStreams, n: int) -> Tensor:
-        """Draw ``(replicas, n, in_features)`` inputs of the training distribution."""
-        return self._low + self._span * self._uniform(streams, n)
 
-    def extrapolation_inputs(self, streams: ReplicaStreams, n: int) -> Tensor:
-        """Draw ``(replicas, n, in_features)`` inputs of the extrapolation distribution."""
-        rows = []
-        for numbers, range_ in zip(self._uniform(streams, n), self.ranges, strict=True):
-            intervals = torch.tensor(range_.extrapolation)
-            position = numbers * len(intervals)
-            which = position.long()
-            low, high = intervals[which].unbind(-1)
-            rows.append((low + (high - low) * (position - which)).mT.contiguous().mT)
-        return torch.stack(rows)
+class ArithmeticDatasetTask(_Task):
+    """Learn the product of two sums over neighbouring inputs, ``(a + b + c) * (c + d + e)``.
 
-    def _uniform(self, streams: ReplicaStreams, n: int) -> Tensor:
-        return streams.uniform((len(self.ranges), self.in_features, n)).mT
+    The two subsets are equally large, share the last inputs of the one and the first of the other, and begin
+    at a place that the replica's seed draws.
+
+    Parameters
+    ----------
+    ranges : sequence of Range
+        One a replica.
+    seeds : sequence of int
+        One a replica.
+    in_features : int, optional
+        Number of inputs.
+    subset : int, optional
+        Number of inputs of either subset.
+    overlap : int, optional
+        How many of them both subsets share.
+
+    Attributes
+    ----------
+    membership : Tensor
+        Which input belongs to which subset, 0 or 1, ``(replicas, 2, in_features)``: the weights of an NAU
+        that has solved the first half of the task.
+
+    Raises
+    ------
+    ValueError
+        If there is no range, or not one a seed, or the subsets do not fit into the inputs.
+    """
+
+    def __init__(
+        self,
+        ranges: Sequence[Range],
+        seeds: Sequence[int],
+        in_features: int = 100,
+        subset: int = 25,
+        overlap: int = 12,
+    ):
+        super().__init__(ranges, in_features)
+        if len(seeds) != len(ranges):
+            raise ValueError(f"there must be one range a seed; got {len(ranges)} and {len(seeds)}")
+        if not 0 <= overlap <= subset or not 1 <= subset <= (in_features + overlap) / 2:
+            raise ValueError(
+                f"two subsets of {subset} inputs that share {overlap} do not fit into {in_features} inputs"
+            )
+        places = in_features - (2 * subset - overlap) + 1
+        draw = ReplicaStreams(seeds, "subsets", block=1).uniform((len(seeds), 1))
+        first = (draw * places).long()
+        inputs = torch.arange(in_features)
+        starts = torch.stack([first, first + subset - overlap], dim=1)
+        self.membership = ((inputs >= starts) & (inputs < starts + subset)).float()
+
+    def target(self, x: Tensor) -> Tensor:
+        """Product of the two sums: ``(replicas, n, in_features)`` to ``(replicas, n, 1)``."""
+        first, second = (self.membership.to(x) @ x.mT).mT.split(1, dim=-1)
+        return first * second

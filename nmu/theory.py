@@ -26,11 +26,13 @@ __all__ = [
     "effective_moments",
     "expected_gradient",
     "expected_loss",
+    "log_odds_shift",
     "origin_gradient",
     "origin_is_trap",
     "output_variance",
     "predict_success",
     "sign_change",
+    "trap_corners",
     "uniform_moments",
 ]
 
@@ -57,6 +59,24 @@ def batch_noise(low: float, high: float) -> tuple[float, float]:
     """
     mean, second = uniform_moments(low, high)
     return 1.0, 1 + 1 / math.sqrt(second - mean * mean)
+
+
+def log_odds_shift(noise: tuple[float, float] | Tensor) -> float:
+    r"""Return :math:`\mathbb{E}[\log n]`, the mean shift of a weight's log-odds under the noise.
+
+    For :math:`n \sim U[a, b]` it is :math:`(b \log b - a \log a) / (b - a) - 1`.
+
+    Parameters
+    ----------
+    noise : tuple of float or Tensor
+        As for :func:`effective_moments`.
+    """
+    if isinstance(noise, Tensor):
+        return noise.log().mean().item()
+    low, high = noise
+    if low == high:
+        return math.log(low)
+    return (high * math.log(high) - low * math.log(low)) / (high - low) - 1
 
 
 def effective_moments(weight: Tensor, noise: Noise) -> tuple[Tensor, Tensor]:
@@ -171,6 +191,34 @@ def origin_is_trap(low: float, high: float) -> bool:
     :math:`\mu \ge 0`, and between them one where the range is wide enough.
     """
     return origin_gradient(*uniform_moments(low, high)) > 0
+
+
+def trap_corners(low: float, high: float, in_features: int, relevant: int | None = None) -> Tensor:
+    r"""Return the corners of :math:`\{0, 1\}^I` that are traps on U[low, high], the solution left out.
+
+    A corner is one if each component of the expected gradient points out of the cube: above 0 for a weight
+    of 0, below 0 for a weight of 1. Positive noise, drawn independently of the inputs, multiplies these
+    components by :math:`\mathbb{E}[n]` and :math:`\mathbb{E}[1/n]`: the sNMU has the same trap corners.
+
+    Parameters
+    ----------
+    low, high : float
+        The inputs come from U[low, high].
+    in_features : int
+        Number of inputs :math:`I`; all :math:`2^I` corners are tried.
+    relevant : int, optional
+        How many inputs, from the first on, the target multiplies; all by default.
+
+    Returns
+    -------
+    Tensor
+        ``(K, in_features)``.
+    """
+    corners = (torch.arange(2**in_features)[:, None] >> torch.arange(in_features) & 1).double()
+    gradient = expected_gradient(corners, *uniform_moments(low, high), relevant=relevant)
+    outwards = torch.where(corners == 0, gradient > 0, gradient < 0).all(-1)
+    wanted = (torch.arange(in_features) < (in_features if relevant is None else relevant)).double()
+    return corners[outwards & (corners != wanted).any(-1)]
 
 
 def sign_change(x: float | Tensor, noise: float | Tensor = 1.0) -> float | Tensor:

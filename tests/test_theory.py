@@ -1,5 +1,6 @@
 """The closed forms: derived again by sympy, and measured by drawing."""
 
+import itertools
 import math
 
 import numpy as np
@@ -145,6 +146,150 @@ def test_a_trap_is_a_local_minimum_within_the_box_and_no_other_origin_is():
         assert lowest == theory.origin_is_trap(*range_.interpolation)
 
 
+def corner_slope(corner, i, relevant, mean, second):
+    """Return the closed form of chapter 6: the slope of the expected loss in weight i at a corner."""
+    kept = {j for j, weight in enumerate(corner) if weight}
+    wanted = set(range(relevant))
+    of_output = second - mean if i in kept else mean - 1
+    of_target = second - mean if i in wanted else mean - 1
+    common, one_sided = (kept & wanted) - {i}, (kept ^ wanted) - {i}
+    target = second ** len(common) * mean ** len(one_sided)
+    return 2 * (second ** len(kept - {i}) * of_output - target * of_target)
+
+
+@pytest.mark.parametrize(("inputs", "relevant"), [(2, 1), (2, 2), (3, 1), (3, 2), (3, 3)])
+def test_the_slope_at_a_corner_by_symbolic_differentiation(inputs, relevant):
+    m, s = sp.symbols("m s", real=True)
+    x, w = sp.symbols(f"x:{inputs}", real=True), sp.symbols(f"w:{inputs}", real=True)
+    error = sp.prod(b * a + 1 - b for a, b in zip(x, w, strict=True)) - sp.prod(x[:relevant])
+    for corner in itertools.product((0, 1), repeat=inputs):
+        at_corner = dict(zip(w, corner, strict=True))
+        for i in range(inputs):
+            slope = sp.Poly(sp.expand((2 * error * sp.diff(error, w[i])).subs(at_corner)), *x)
+            mean = sum(
+                coefficient * sp.prod((1, m, s)[power] for power in powers)
+                for powers, coefficient in slope.terms()
+            )
+            assert sp.expand(mean - corner_slope(corner, i, relevant, m, s)) == 0
+
+
+def test_the_slope_at_the_origin_for_any_number_of_inputs():
+    m, s = sp.symbols("m s", real=True)
+    for relevant in range(1, 5):
+        slopes = [corner_slope((0,) * 6, i, relevant, m, s) for i in range(6)]
+        of_relevant = 2 * ((m - 1) - (s - m) * m ** (relevant - 1))
+        of_the_others = 2 * (m - 1) * (1 - m**relevant)
+        expected = [of_relevant] * relevant + [of_the_others] * (6 - relevant)
+        assert all(sp.expand(a - b) == 0 for a, b in zip(slopes, expected, strict=True))
+
+
+CORNER_NOISES = [((1.0, 5.0), 3, math.log(5) / 4), ((0.2, 1.0), 0.6, math.log(5) / 0.8), ((2.0, 2.0), 2, 0.5)]
+
+
+@pytest.mark.parametrize(("noise", "mean", "mean_of_inverse"), CORNER_NOISES)
+@pytest.mark.parametrize("relevant", [1, 2, 3])
+def test_noise_scales_the_slopes_at_every_corner(noise, mean, mean_of_inverse, relevant):
+    corners = torch.tensor(list(itertools.product((0.0, 1.0), repeat=3)), dtype=torch.float64)
+    for range_ in RANGES:
+        moments = theory.uniform_moments(*range_.interpolation)
+        plain = theory.expected_gradient(corners, *moments, relevant=relevant)
+        by_hand = [[corner_slope(c, i, relevant, *moments) for i in range(3)] for c in corners.tolist()]
+        scale = plain.abs().max().item()
+        assert plain.tolist() == pytest.approx(np.array(by_hand), rel=1e-9, abs=1e-13 * scale)
+        factor = torch.where(corners == 0, float(mean), mean_of_inverse)
+        noisy = theory.expected_gradient(corners, *moments, noise, relevant)
+        torch.testing.assert_close(noisy, factor * plain, rtol=1e-6, atol=1e-12 * scale)
+
+
+def test_noise_scales_the_units_own_gradients_at_every_corner():
+    generator = torch.Generator().manual_seed(7)
+    draws = 200_000
+    x = -2 + 3 * torch.rand((draws, 1, 3), generator=generator, dtype=torch.float64)
+    noise = sample((1.0, 5.0), x.shape, generator)
+    for corner in itertools.product((0.0, 1.0), repeat=3):
+        weight = torch.tensor(corner, dtype=torch.float64).expand(draws, 1, 3).clone().requires_grad_()
+        loss = (functional.snmu(x, weight, noise)[:, 0, 0] - x[:, 0, :2].prod(-1)).square()
+        gradients = torch.autograd.grad(loss.sum(), weight)[0][:, 0]
+        plain = theory.expected_gradient(weight[0, 0], *theory.uniform_moments(-2, 1), relevant=2)
+        factor = torch.where(weight[0, 0] == 0, 3, math.log(5) / 4)
+        standard_error = gradients.std(0) / math.sqrt(draws)
+        assert ((gradients.mean(0) - factor * plain).abs() <= 5 * standard_error + 1e-12).all()
+
+
+def corners_of(low, high, inputs, relevant):
+    return {tuple(map(int, corner)) for corner in theory.trap_corners(low, high, inputs, relevant).tolist()}
+
+
+@pytest.mark.parametrize("middle", [-3.0, -1.5, -1.1, -0.9, -0.4, 0.3, 0.9, 1.1, 4.0])
+@pytest.mark.parametrize(("inputs", "relevant"), [(2, 1), (2, 2), (3, 3), (5, 2), (5, 3), (6, 4)])
+def test_trap_corners_of_narrow_ranges_are_those_of_the_same_sign_and_the_wrong_size(
+    middle, inputs, relevant
+):
+    expected = {
+        corner
+        for corner in itertools.product((0, 1), repeat=inputs)
+        if middle < 0 and (relevant - sum(corner)) % 2 == 0 and abs(middle) ** (relevant - sum(corner)) > 1
+    }
+    assert corners_of(middle - 1e-3, middle + 1e-3, inputs, relevant) == expected
+
+
+def test_trap_corners_of_two_inputs_are_the_origins_that_are_traps():
+    for range_ in RANGES:
+        trap = theory.origin_is_trap(*range_.interpolation)
+        assert corners_of(*range_.interpolation, 2, 2) == ({(0, 0)} if trap else set())
+    assert corners_of(-2.4, 0.6, 2, None) == {(0, 0)}, "a wide range with its middle above -1"
+    assert corners_of(-2.4, 0.6, 3, 2) == set(), "a third input, to be left out, opens the way"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "relevant"), [(-2, -1, 2), (-1.2, -1.1, 3), (-0.7, 0.2, 2), (1, 2, 2)]
+)
+@pytest.mark.parametrize("noise", [None, (1.0, 5.0), (0.2, 1.0)])
+def test_trap_corners_are_local_minima_within_the_cube_and_the_other_corners_are_not(
+    low, high, relevant, noise
+):
+    traps = corners_of(low, high, 3, relevant)
+    moments = theory.uniform_moments(low, high)
+    steps = torch.cartesian_prod(*[torch.tensor([0, 1e-6, 1e-5], dtype=torch.float64)] * 3)[1:]
+    for corner in itertools.product((0, 1), repeat=3):
+        at = torch.tensor(corner, dtype=torch.float64)
+        nearby = theory.expected_loss((at - steps).abs(), *moments, noise, relevant)
+        higher = bool((nearby > theory.expected_loss(at, *moments, noise, relevant)).all())
+        solution = corner == (1,) * relevant + (0,) * (3 - relevant)
+        assert solution or higher == (corner in traps)
+
+
+@pytest.mark.parametrize("interval", [(1, 5), (0.2, 1), (1, sp.Rational(36))])
+def test_log_odds_shift_by_symbolic_integration(interval):
+    n = sp.symbols("n", positive=True)
+    expected = uniform_mean(sp.log(n), n, *map(sp.nsimplify, interval))
+    assert theory.log_odds_shift(tuple(map(float, interval))) == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_log_odds_shift_is_the_mean_of_the_units_shifts():
+    noise = torch.linspace(0.3, 4, 9, dtype=torch.float64)
+    weight = torch.tensor([0.1, 0.5, 0.8], dtype=torch.float64)
+    moved = functional.effective_weight(weight[:, None], noise).logit() - weight.logit()[:, None]
+    assert moved.mean(1).tolist() == pytest.approx([theory.log_odds_shift(noise)] * 3)
+    assert theory.log_odds_shift((3.0, 3.0)) == math.log(3)
+    generator = torch.Generator().manual_seed(8)
+    drawn = sample((1.0, 5.0), (200_000,), generator).log()
+    assert abs(drawn.mean() - theory.log_odds_shift((1.0, 5.0))) < 5 * drawn.std() / math.sqrt(200_000)
+
+
+@pytest.mark.parametrize("noise", NOISES[1:])
+@pytest.mark.parametrize("relevant", [1, 2, 3])
+def test_the_expected_loss_is_that_of_the_mean_weight_plus_the_mean_variance(noise, relevant):
+    generator = torch.Generator().manual_seed(9)
+    moments = theory.uniform_moments(-1.5, 0.7)
+    weight = torch.tensor([0.6, 0.2, 0.95], dtype=torch.float64)
+    at_the_mean = theory.expected_loss(theory.effective_moments(weight, noise)[0], *moments, None, relevant)
+    added = theory.expected_loss(weight, *moments, noise, relevant) - at_the_mean
+    x = -1.5 + 2.2 * torch.rand((400_000, 3), generator=generator, dtype=torch.float64)
+    variance = theory.output_variance(weight, x, noise)
+    assert abs(variance.mean() - added) < 5 * variance.std() / math.sqrt(len(x))
+
+
 def test_sign_change():
     x = torch.tensor([-0.5, -1.15, -20.0], dtype=torch.float64)
     for noise in (1.0, 3.0):
@@ -205,6 +350,8 @@ def test_prediction_is_of_each_start_alone(unit):
         (lambda: theory.uniform_moments(1, 1), "low < high"),
         (lambda: theory.uniform_moments(0, math.inf), "finite"),
         (lambda: theory.expected_loss(torch.ones(2), 1, 1, relevant=3), "between 1 and 2"),
+        (lambda: theory.trap_corners(1, 2, 3, relevant=4), "between 1 and 3"),
+        (lambda: theory.trap_corners(2, 1, 3), "low < high"),
         (lambda: theory.predict_success(torch.ones(2), 1, 2), r"\(n, I\)"),
         (lambda: theory.predict_success(torch.full((1, 2), 1.5), 1, 2), r"\[0, 1\]"),
         (lambda: theory.predict_success(torch.full((1, 2), np.nan), 1, 2), r"\[0, 1\]"),

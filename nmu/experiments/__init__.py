@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from nmu.experiments import redundancy, single_module, surface
+from nmu.experiments import arithmetic_dataset, redundancy, single_module, surface
 
 __all__ = ["EXPERIMENTS"]
 
@@ -10,5 +10,6 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "single_module": single_module,
     "redundancy": redundancy,
     "surface": surface,
+    "arithmetic_dataset": arithmetic_dataset,
 }
 """Each module has ``MODULES``, and ``experiment(...)``, which plans a run."""

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from torch import nn
+from torch import Tensor, nn
 
 from nmu import metrics
 from nmu.baselines import GNALU, INALU, MNAC, NALU, NPU, RealNPU
@@ -163,7 +163,12 @@ def experiment(
     return Experiment(name, {"modules": units, "seeds": list(seeds), **settings}, shards)
 
 
-def runs_table(history: History, ranges: Sequence[Range], seeds: Sequence[int]) -> pd.DataFrame:
+def runs_table(
+    history: History,
+    ranges: Sequence[Range],
+    seeds: Sequence[int],
+    threshold: float | Tensor = metrics.THRESHOLD,
+) -> pd.DataFrame:
     """Tidy table of the runs: one row a replica.
 
     Parameters
@@ -172,6 +177,8 @@ def runs_table(history: History, ranges: Sequence[Range], seeds: Sequence[int]) 
         Of ``R`` replicas.
     ranges, seeds : sequence
         The range and the seed of each replica, ``R`` of either.
+    threshold : float or Tensor, optional
+        Extrapolation error below which a run is solved; one for all, or ``(R,)``.
 
     Returns
     -------
@@ -186,8 +193,8 @@ def runs_table(history: History, ranges: Sequence[Range], seeds: Sequence[int]) 
             "interpolation_range": [str(range_) for range_ in ranges],
             "extrapolation_range": [range_.extrapolation_text for range_ in ranges],
             "seed": list(seeds),
-            "solved": metrics.solved(history).numpy(),
-            "solved_at": metrics.solved_at(history).numpy(),
+            "solved": metrics.solved(history, threshold).numpy(),
+            "solved_at": metrics.solved_at(history, threshold).numpy(),
             "sparsity_error": metrics.sparsity_error(history).double().numpy(),
             "interpolation_error": history.interpolation_error.gather(0, best)[0].double().numpy(),
             "extrapolation_error": history.extrapolation_error.gather(0, best)[0].double().numpy(),

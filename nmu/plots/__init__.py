@@ -6,6 +6,7 @@ repeat what a colour says. Figures keep a light ground, so that they read in dar
 
 from nmu.plots.benchmark import module_estimates, outcome_bars, success_grid, weight_rows
 from nmu.plots.maps import basins, landscapes, surface_grid, surfaces, trap_map
+from nmu.plots.noise import effective_weight_rows, nested_basins, shares
 from nmu.plots.style import MARKERS, PALETTE, use_style
 from nmu.plots.units import comparison, factor_lines, weight_path_panels, weight_paths
 
@@ -14,10 +15,13 @@ __all__ = [
     "PALETTE",
     "basins",
     "comparison",
+    "effective_weight_rows",
     "factor_lines",
     "landscapes",
     "module_estimates",
+    "nested_basins",
     "outcome_bars",
+    "shares",
     "success_grid",
     "surface_grid",
     "surfaces",

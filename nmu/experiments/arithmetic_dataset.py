@@ -1,0 +1,235 @@
+"""The Arithmetic Dataset Task: an NAU adds, a unit multiplies (arXiv 2211.05624, figures 5 and 7).
+
+The target is the product of two sums over subsets of the inputs. At the paper's size there are 100 inputs and
+millions of steps. The run that :func:`experiment` plans has 10 inputs and fewer steps, with the regulariser's
+ramp moved to match; its options give the paper's.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from nmu import functional, metrics
+from nmu.experiments import single_module
+from nmu.layers import NAU
+from nmu.runner import Experiment, Shard
+from nmu.tasks import RANGES, ArithmeticDatasetTask, Range, ReplicaStreams
+from nmu.training import History, initialize, train
+
+__all__ = ["MODULES", "SEEDS", "Stack", "experiment", "run", "subset_sizes", "thresholds"]
+
+MODULES = {name: single_module.MODULES[name] for name in ("NMU", "sNMU", "sNMU-batch")}
+"""The unit that multiplies, by name; an NAU stands before each."""
+SEEDS = tuple(range(25))
+IN_FEATURES = 10
+STEPS = 300_000
+REGULARIZER_RAMP = (100_000, 200_000)
+LOG_EVERY = 2_000
+EVALUATION_SIZE = 2_000
+SUBSET_RATIO = 0.25
+OVERLAP_RATIO = 0.5
+TOLERANCE = 1e-5
+"""How far each weight may be off the right one where a run is solved."""
+SIMULATED_ROWS = 100_000
+SEEDS_A_SHARD = 25
+
+
+class Stack(nn.Module):
+    """An NAU with two outputs, and a unit that multiplies them.
+
+    Parameters
+    ----------
+    unit : callable
+        Called as ``unit(2, 1, batch_shape=batch_shape)``.
+    in_features : int
+        Number of inputs of the NAU.
+    batch_shape : tuple of int
+        Shape of the stack of independent replicas.
+    """
+
+    def __init__(self, unit: Callable[..., nn.Module], in_features: int, batch_shape: tuple[int, ...]):
+        super().__init__()
+        self.nau = NAU(in_features, 2, batch_shape)
+        self.product = unit(2, 1, batch_shape=batch_shape)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map ``(*batch_shape, n, in_features)`` to ``(*batch_shape, n, 1)``."""
+        return self.product(self.nau(x))
+
+
+def subset_sizes(in_features: int) -> tuple[int, int]:
+    """Return the size of either subset and of their overlap: a quarter of the inputs, and half of that."""
+    subset = int(SUBSET_RATIO * in_features)
+    return subset, int(OVERLAP_RATIO * subset)
+
+
+def thresholds(ranges: Sequence[Range], in_features: int) -> Tensor:
+    """Extrapolation errors below which a run is solved, one a range, in ``float64``.
+
+    The mean squared error of the right weights, each off by 1e-5 towards the middle, on 100,000 rows.
+    """
+    seeds = [0] * len(ranges)
+    task = ArithmeticDatasetTask(ranges, seeds, in_features, *subset_sizes(in_features))
+    x = task.extrapolation_inputs(ReplicaStreams(seeds, "threshold", block=1), SIMULATED_ROWS).double()
+    right = task.membership.double()
+    outputs = [functional.nau(x, w).prod(-1) for w in (right, right + TOLERANCE * (1 - 2 * right))]
+    return (outputs[0] - outputs[1]).square().mean(-1)
+
+
+def run(
+    unit: Callable[..., nn.Module],
+    *,
+    seeds: Sequence[int] = SEEDS,
+    ranges: Sequence[Range] = RANGES,
+    in_features: int = IN_FEATURES,
+    steps: int = STEPS,
+    regularizer_ramp: tuple[int, int] = REGULARIZER_RAMP,
+    log_every: int = LOG_EVERY,
+    device: str = "cpu",
+    progress: bool = True,
+) -> tuple[History, pd.DataFrame]:
+    """Train one stack for each range and seed, all at once.
+
+    Parameters
+    ----------
+    unit : callable
+        The unit that multiplies; as for :func:`nmu.experiments.single_module.run`.
+    seeds : sequence of int, optional
+        The seeds; every range uses each of them.
+    ranges : sequence of Range, optional
+        The ranges.
+    in_features : int, optional
+        Number of inputs; the paper has 100.
+    steps : int, optional
+        Number of updates; the paper has 5,000,000 for the NMU and 2,000,000 for the sNMU.
+    regularizer_ramp : tuple of int, optional
+        First and last step of the regulariser's ramp; the paper has (1,000,000, 2,000,000).
+    log_every : int, optional
+        Steps between two evaluations.
+    device : str, optional
+        Where to compute.
+    progress : bool, optional
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    history : History
+        Replica ``i * len(seeds) + j`` is seed ``j`` on range ``i``.
+    runs : pandas.DataFrame
+        As :func:`nmu.experiments.single_module.runs_table` makes it, with the range's own threshold in place
+        of 1e-5; and ``threshold``, ``final_interpolation_error`` and ``final_extrapolation_error``.
+    """
+    replica_ranges = [range_ for range_ in ranges for _ in seeds]
+    replica_seeds = [seed for _ in ranges for seed in seeds]
+    task = ArithmeticDatasetTask(replica_ranges, replica_seeds, in_features, *subset_sizes(in_features))
+    settings = single_module.training_settings() | {
+        "regularizer_ramp": regularizer_ramp,
+        "log_every": log_every,
+        "evaluation_size": EVALUATION_SIZE,
+    }
+    history = train(
+        initialize(Stack(unit, in_features, (len(replica_seeds),)), replica_seeds),
+        task,
+        replica_seeds,
+        steps=steps,
+        device=device,
+        progress=progress,
+        **settings,
+    )
+    threshold = thresholds(ranges, in_features).repeat_interleave(len(seeds))
+    runs = single_module.runs_table(history, replica_ranges, replica_seeds, threshold)
+    runs["threshold"] = threshold.numpy()
+    for name in ("interpolation_error", "extrapolation_error"):
+        runs[f"final_{name}"] = getattr(history, name)[-1].double().numpy()
+    return history, runs
+
+
+def experiment(
+    modules: Mapping[str, Callable[..., nn.Module]] = MODULES,
+    *,
+    name: str = "arithmetic_dataset",
+    seeds: Sequence[int] = SEEDS,
+    ranges: Sequence[Range] = RANGES,
+    in_features: int = IN_FEATURES,
+    steps: int = STEPS,
+    regularizer_ramp: tuple[int, int] = REGULARIZER_RAMP,
+    log_every: int = LOG_EVERY,
+    device: str = "cpu",
+) -> Experiment:
+    """Plan the task for :func:`nmu.runner.run`, one shard a module and 25 seeds.
+
+    Parameters
+    ----------
+    modules : mapping of str to callable, optional
+        The units that multiply, by name.
+    name : str, optional
+        Name of the experiment.
+    seeds, ranges, in_features, steps, regularizer_ramp, log_every, device : optional
+        As for :func:`run`.
+
+    Returns
+    -------
+    Experiment
+        Its tables are ``runs.csv``, one row a replica; ``weights.csv.gz``, each weight before training, at
+        the best step and at the end; and ``curves.csv.gz``, the errors at the logged steps, to five digits.
+    """
+    settings = {
+        "in_features": in_features,
+        "subset": list(subset_sizes(in_features)),
+        "steps": steps,
+        "device": device,
+        **single_module.training_settings(),
+        "regularizer_ramp": list(regularizer_ramp),
+        "log_every": log_every,
+        "evaluation_size": EVALUATION_SIZE,
+        "ranges": [[list(range_.interpolation), *map(list, range_.extrapolation)] for range_ in ranges],
+    }
+    options = {
+        "ranges": tuple(ranges),
+        "in_features": in_features,
+        "steps": steps,
+        "regularizer_ramp": tuple(regularizer_ramp),
+        "log_every": log_every,
+        "device": device,
+    }
+    units = {module: single_module.unit_text(unit) for module, unit in modules.items()}
+    blocks = [list(seeds[i : i + SEEDS_A_SHARD]) for i in range(0, len(seeds), SEEDS_A_SHARD)]
+    shards = tuple(
+        Shard(
+            spec={"module": module, "unit": units[module], "seeds": block, **settings},
+            compute=partial(_tables, module, unit, seeds=block, **options),
+            units=(single_module.unit_class(unit),),
+        )
+        for module, unit in modules.items()
+        for block in blocks
+    )
+    return Experiment(name, {"modules": units, "seeds": list(seeds), **settings}, shards)
+
+
+def _tables(module: str, unit: Callable[..., nn.Module], **options) -> dict[str, pd.DataFrame]:
+    history, runs = run(unit, **options)
+    if history.interrupted:
+        raise KeyboardInterrupt
+    runs.insert(0, "module", module)
+    replica = runs[["module", "interpolation_range", "seed"]]
+    return {
+        "runs.csv": runs,
+        "weights.csv.gz": _weights_table(history, replica),
+        "curves.csv.gz": single_module.curves_table(history, replica),
+    }
+
+
+def _weights_table(history: History, replica: pd.DataFrame) -> pd.DataFrame:
+    """One row a replica and weight, to six digits."""
+    best, replicas = metrics.best_step(history), torch.arange(len(replica))
+    pieces = []
+    for name, values in history.weights.items():
+        stages = {"initial": values[0], "best": values[best, replicas], "final": values[-1]}
+        for out, in_ in np.ndindex(*values.shape[2:]):
+            columns = {stage: stack[:, out, in_].double().numpy().round(6) for stage, stack in stages.items()}
+            pieces.append(replica.assign(unit=name, output=out, input=in_, **columns))
+    return pd.concat(pieces).sort_index(kind="stable").reset_index(drop=True)

@@ -1,0 +1,111 @@
+"""The Arithmetic Dataset Task: its subsets, its thresholds, its runs."""
+
+import numpy as np
+import pytest
+import torch
+
+from nmu.experiments import arithmetic_dataset as task_module
+from nmu.layers import NMU
+from nmu.tasks import RANGES, ArithmeticDatasetTask, ReplicaStreams
+
+
+def task(seeds=range(40), in_features=100, **options):
+    return ArithmeticDatasetTask([RANGES[6]] * len(seeds), list(seeds), in_features, **options)
+
+
+def test_subsets_are_neighbours_that_overlap():
+    first, second = task().membership.unbind(1)
+    assert (first.sum(1) == 25).all()
+    assert (second.sum(1) == 25).all()
+    assert ((first * second).sum(1) == 12).all()
+    for subset in (first, second):
+        changes = subset.diff(dim=1, prepend=torch.zeros(40, 1), append=torch.zeros(40, 1)).abs().sum(1)
+        assert (changes == 2).all(), "each is one piece"
+    assert (first.argmax(1) + 13 == second.argmax(1)).all()
+
+
+def test_the_place_of_the_subsets_is_uniform_and_the_seeds():
+    starts = task(range(6_300)).membership[:, 0].argmax(1)
+    counts = torch.bincount(starts, minlength=63)
+    assert len(counts) == 63, "38 of 100 inputs are used, so 63 places are left"
+    assert ((counts - 100).square() / 100).sum() < 115  # chi squared with 62 degrees of freedom, p < 0.0001
+    torch.testing.assert_close(task([7, 3]).membership, task([3, 7]).membership.flip(0))
+    both = ArithmeticDatasetTask([RANGES[0], RANGES[4]], [3, 3])
+    assert torch.equal(both.membership[0], both.membership[1]), "the same on every range"
+
+
+def test_the_target_is_the_product_of_the_sums():
+    some = task([0, 1], in_features=10, subset=3, overlap=1)
+    x = some.interpolation_inputs(ReplicaStreams([0, 1], "x"), 50)
+    for replica in range(2):
+        start = int(some.membership[replica, 0].argmax())
+        first = x[replica, :, start : start + 3].sum(1)
+        second = x[replica, :, start + 2 : start + 5].sum(1)
+        torch.testing.assert_close(some.target(x)[replica, :, 0], first * second)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"in_features": 37}, "do not fit into 37"),
+        ({"overlap": 26}, "share 26"),
+        ({"overlap": -1}, "share -1"),
+        ({"subset": 0, "overlap": 0}, "of 0 inputs"),
+    ],
+)
+def test_subsets_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        task(**options)
+    with pytest.raises(ValueError, match="one range a seed"):
+        ArithmeticDatasetTask([RANGES[0]], [1, 2])
+
+
+def test_sizes_at_the_papers_inputs():
+    assert task_module.subset_sizes(100) == (25, 12)
+    assert task_module.subset_sizes(10) == (2, 1)
+
+
+def test_threshold_by_first_order():
+    """The right weights off by e: the product is off by -e (s - S) t - e (t - T) s, with sums over the rest."""
+    limits = task_module.thresholds(RANGES, 10)
+    low, high = RANGES[7].extrapolation[0]
+    x = low + (high - low) * torch.rand(400_000, 10, dtype=torch.float64)
+    s, t = x[:, :2].sum(1), x[:, 1:3].sum(1)
+    change = 1e-5 * ((x.sum(1) - 2 * s) * t + (x.sum(1) - 2 * t) * s)
+    assert limits[7].item() == pytest.approx(change.square().mean().item(), rel=0.02)
+    assert limits.dtype == torch.float64
+    assert torch.equal(limits, task_module.thresholds(RANGES, 10)), "the same each time"
+
+
+def test_the_right_weights_solve_the_task():
+    some = task(range(4), in_features=10, subset=2, overlap=1)
+    stack = task_module.Stack(NMU, 10, (4,))
+    with torch.no_grad():
+        stack.nau.weight.copy_(some.membership)
+        stack.product.weight.fill_(1)
+    x = some.extrapolation_inputs(ReplicaStreams(range(4), "x"), 1_000)
+    torch.testing.assert_close(stack(x), some.target(x))
+
+
+def test_a_short_run_and_its_tables():
+    small = {"ranges": RANGES[6:8], "steps": 40, "log_every": 20, "regularizer_ramp": (10, 20)}
+    plan = task_module.experiment({"NMU": NMU}, seeds=[0, 1], **small)
+    (shard,) = plan.shards
+    assert shard.spec["subset"] == [2, 1]
+    tables = shard.compute(progress=False)
+    runs, weights, curves = (tables[name] for name in ("runs.csv", "weights.csv.gz", "curves.csv.gz"))
+    assert len(runs) == 4
+    assert len(weights) == 4 * 22
+    assert len(curves) == 4 * 3
+    limits = task_module.thresholds(RANGES[6:8], 10).numpy()
+    np.testing.assert_array_equal(runs["threshold"], np.repeat(limits, 2))
+    assert not runs["solved"].any()
+    last = curves.query("step == 40")["extrapolation_error"]
+    np.testing.assert_allclose(runs["final_extrapolation_error"], last, rtol=1e-4)
+    nau = weights.query("unit == 'nau.weight'")
+    assert nau["initial"].abs().max() <= 0.5
+    assert (nau["initial"] != nau["final"]).all()
+    _, alone = task_module.run(NMU, seeds=[1], progress=False, **small)
+    np.testing.assert_allclose(
+        alone["final_extrapolation_error"], runs["final_extrapolation_error"][1::2], rtol=1e-4
+    )
