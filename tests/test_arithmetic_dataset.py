@@ -66,7 +66,8 @@ def test_sizes_at_the_papers_inputs():
 
 
 def test_threshold_by_first_order():
-    """The right weights off by e: the product is off by -e (s - S) t - e (t - T) s, with sums over the rest."""
+    """The right weights off by e: the product is off by -e (s - S) t - e (t - T) s, S and T being the sums
+    over the other inputs."""
     limits = task_module.thresholds(RANGES, 10)
     low, high = RANGES[7].extrapolation[0]
     x = low + (high - low) * torch.rand(400_000, 10, dtype=torch.float64)
