@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from nmu import theory
 from nmu.experiments import EXPERIMENTS, redundancy, single_module, surface
 from nmu.store import read_results
 from nmu.tasks import RANGES
@@ -147,3 +149,18 @@ def test_the_surfaces(stored):
         np.testing.assert_array_equal(points, expected)
     learned = table[table["module"] == "NMU"]
     np.testing.assert_allclose(learned["output"], learned["x_1"] * learned["x_2"], atol=1e-3)
+
+
+def test_the_original_codes_runs_are_called_in_advance(stored):
+    """Every prediction is made again from the initial weights; those runs themselves are not ours to repeat."""
+    tables, manifest = stored["original_code"]
+    assert manifest["spec"]["repository"] == "github.com/bmistry4/nalm-robust-nmu"
+    runs = tables["runs.csv"]
+    assert (runs["solved"] == (runs["extrapolation_error"] < 1e-5)).all()
+    assert runs["solved"].eq(runs["predicted"]).mean() >= 0.99
+    for range_ in RANGES[1:3]:
+        group = runs.query(f"interpolation_range == {str(range_)!r}")
+        assert group["seed"].tolist() == list(single_module.SEEDS)
+        weight = torch.tensor(group[["initial_1", "initial_2"]].to_numpy())
+        again = theory.predict_success(weight, *range_.interpolation, steps=6_000)
+        assert again.tolist() == group["predicted"].tolist()
