@@ -152,7 +152,7 @@ def test_the_surfaces(stored):
 
 
 def test_the_original_codes_runs_are_called_in_advance(stored):
-    """Every prediction is made again from the initial weights; those runs themselves are not ours to repeat."""
+    """The predictions are made again from the initial weights; the runs themselves are not ours to repeat."""
     tables, manifest = stored["original_code"]
     assert manifest["spec"]["repository"] == "github.com/bmistry4/nalm-robust-nmu"
     runs = tables["runs.csv"]
