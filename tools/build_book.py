@@ -4,6 +4,9 @@ The execution cache of Jupyter Book knows a chapter by its text alone. What the 
 and reads is watched here: when the package, the stored results, the requirements or ``QUICK``
 change, everything that was built is thrown away. A build that fails leaves no page behind that the
 next one would take for good.
+
+Jupyter Book runs one chapter after the other; so they are run beforehand, as many at a time as there are
+cores, into the cache that it reads.
 """
 
 import hashlib
@@ -13,7 +16,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from jupyter_cache import get_cache
+from jupyter_cache.executors import load_executor
+from myst_nb.core.read import is_myst_markdown_notebook
+from sphinx_external_toc.parsing import parse_toc_yaml
+
 WATCHED = ["nmu", "book/results", "requirements.txt"]
+TIMEOUT = 900  # seconds a cell may take, as in _config.yml
 IGNORED = {"__pycache__", "shards"}  # shards: the parts of a run, of which the tables beside them are made
 
 
@@ -38,6 +47,16 @@ def code_key(root):
                 content = hashlib.sha256(file.read_bytes()).hexdigest()
                 digest.update(f"{file.relative_to(root).as_posix()} {content}\n".encode())
     return digest.hexdigest()
+
+
+def run_chapters(root):
+    """Run the chapters of the book in `root` that are not in the cache; the build tells what failed."""
+    cache = get_cache(str(root / "_build" / ".jupyter_cache"))
+    for name in parse_toc_yaml(root / "_toc.yml"):
+        chapter = root / f"{name}.md"
+        if chapter.exists() and is_myst_markdown_notebook(chapter.read_text()):
+            cache.add_nb_to_project(str(chapter), read_data={"type": "plugin", "name": "myst_nb_md"})
+    load_executor("local-parallel", cache).run_and_cache(timeout=TIMEOUT)
 
 
 def build(root):
@@ -67,6 +86,7 @@ def build(root):
         shutil.rmtree(output / "html", ignore_errors=True)
     complete.unlink(missing_ok=True)
 
+    run_chapters(root)
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
     command = [jupyter_book, "build", "-W", "-n", "--keep-going", root]
     status = subprocess.run(command).returncode
