@@ -56,7 +56,10 @@ def run_chapters(root):
         chapter = root / f"{name}.md"
         if chapter.exists() and is_myst_markdown_notebook(chapter.read_text()):
             cache.add_nb_to_project(str(chapter), read_data={"type": "plugin", "name": "myst_nb_md"})
-    load_executor("local-parallel", cache).run_and_cache(timeout=TIMEOUT)
+    waiting = [Path(record.uri).stem for record in cache.list_unexecuted()]
+    if waiting:
+        print(f"Running {len(waiting)} pages, {os.cpu_count()} at a time:", *waiting, flush=True)
+        load_executor("local-parallel", cache).run_and_cache(timeout=TIMEOUT)
 
 
 def build(root):
