@@ -184,3 +184,13 @@ def test_as_many_streams_as_ranges():
 def test_bad_seeds_are_refused(seeds):
     with pytest.raises(ValueError, match="one or more non-negative integers; got"):
         ReplicaStreams(seeds, "data")
+
+
+def test_a_seed_that_occurs_twice_has_its_numbers_twice():
+    streams, alone = ReplicaStreams([3, 1, 3], "x"), ReplicaStreams([3], "x")
+    for size in (7, 5_000, 2):
+        numbers = streams.uniform((3, size))
+        assert torch.equal(numbers[0], numbers[2])
+        assert not torch.equal(numbers[0], numbers[1])
+        assert torch.equal(numbers[:1], alone.uniform((1, size)))
+        numbers.zero_()  # the caller's own
