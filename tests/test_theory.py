@@ -331,17 +331,18 @@ def initial_weights(unit, seeds):
 
 def test_prediction_knows_the_two_fates():
     start = torch.tensor([[0.26, 0.26], [0.74, 0.74]])
-    assert theory.predict_success(start, -1.2, -1.1, steps=6_000).tolist() == [False, True]
-    assert theory.predict_success(start, -1.2, -1.1, (1.0, 5.0), steps=6_000).tolist() == [True, True]
-    assert theory.predict_success(start[1:], 0.5, 1.5, relevant=1, steps=9_000).tolist() == [True]
+    assert theory.predict_success(start, -1.2, -1.1, steps=2_500).tolist() == [False, True]
+    assert theory.predict_success(start, -1.2, -1.1, (1.0, 5.0), steps=4_000).tolist() == [True, True]
+    assert theory.predict_success(start[1:], 0.5, 1.5, relevant=1, steps=6_000).tolist() == [True]
 
 
 @pytest.mark.parametrize("unit", [NMU, StochasticNMU])
 def test_prediction_is_of_each_start_alone(unit):
-    weight = initial_weights(unit, range(6))
-    together = theory.predict_success(weight, -2, -1, steps=3_000)
-    alone = [theory.predict_success(weight[i : i + 1], -2, -1, steps=3_000).item() for i in range(6)]
+    weight = initial_weights(unit, range(4))
+    together = theory.predict_success(weight, -2, -1, steps=2_000)
+    alone = [theory.predict_success(weight[i : i + 1], -2, -1, steps=2_000).item() for i in range(4)]
     assert together.tolist() == alone
+    assert any(alone)
 
 
 @pytest.mark.parametrize(
