@@ -1,6 +1,9 @@
 """The Arithmetic Dataset Task: its subsets, its thresholds, its runs."""
 
+import itertools
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -110,3 +113,72 @@ def test_a_short_run_and_its_tables():
     np.testing.assert_allclose(
         alone["final_extrapolation_error"], runs["final_extrapolation_error"][1::2], rtol=1e-4
     )
+
+
+def table_of(seeds, nau, product):
+    """Weights as the experiment stores them, the same at every stage."""
+    rows = []
+    for seed, sums, factors in zip(seeds, np.asarray(nau), np.asarray(product), strict=True):
+        for unit, values in (("nau.weight", sums), ("product.weight", factors[None])):
+            for (out, in_), value in np.ndenumerate(values):
+                rows.append(("NMU", "U[1,2]", seed, unit, out, in_, value, value, value))
+    names = ["module", "interpolation_range", "seed", "unit", "output", "input", "initial", "best", "final"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_solutions_solve_the_task_and_are_all_there_are_among_whole_numbers():
+    membership = task_module.membership([5])[0].double()
+    x = torch.randn(40, 10, dtype=torch.float64)
+    right = (x @ membership.T).prod(-1)
+    solutions = task_module.solutions(membership)
+    for weight in solutions.values():
+        torch.testing.assert_close((x @ weight.T).prod(-1), right)
+    used = membership.any(0).nonzero()[:, 0]
+    found = 0
+    for choice in itertools.product([-1, 0, 1], repeat=2 * len(used)):
+        weight = torch.zeros(2, 10, dtype=torch.float64)
+        weight[:, used] = torch.tensor(choice, dtype=torch.float64).view(2, -1)
+        found += torch.allclose((x @ weight.T).prod(-1), right)
+    assert found == len(solutions) == 4
+
+
+def test_kinds_of_runs():
+    membership = task_module.membership(range(8))
+    nau, product = membership.clone(), torch.ones(8, 2)
+    nau[1] = -nau[1].flip(0)  # another solution
+    nau[2] += 0.09  # not sharp
+    nau[3, 0] = 0
+    nau[3, 0, :4] = 1  # other inputs
+    nau[4, 0] *= 0.5
+    product[5] = torch.tensor([0.05, 1.0])
+    product[6] = 0
+    product[7, 0] = 0.8
+    table = table_of(range(8), nau, product)
+    found = task_module.kinds(table, "best")
+    assert found["kind"].tolist() == [
+        "right subsets",
+        "right subsets",
+        "right subsets",
+        "wrong inputs",
+        "undecided",
+        "one factor lost",
+        "both factors lost",
+        "undecided",
+    ]
+    assert set(found["kind"]) == set(task_module.KINDS)
+    assert found["solution"].tolist()[:3] == ["plain", "swapped, negated", "plain"]
+    assert found["distance"].iloc[[0, 2, 7]].tolist() == pytest.approx([0, 0.09, 0.2])
+    assert found["seed"].tolist() == list(range(8))
+
+
+def test_weight_arrays_unfold_what_a_run_stores():
+    small = {"ranges": RANGES[6:8], "steps": 20, "log_every": 10, "regularizer_ramp": (5, 10)}
+    history, _ = task_module.run(NMU, seeds=[0, 3], progress=False, **small)
+    plan = task_module.experiment({"NMU": NMU}, seeds=[0, 3], **small)
+    weights = plan.shards[0].compute(progress=False)["weights.csv.gz"]
+    replica, nau, product = task_module.weight_arrays(weights, "final")
+    assert replica["seed"].tolist() == [0, 3, 0, 3]
+    np.testing.assert_allclose(nau, history.weights["nau.weight"][-1], atol=1e-6)
+    np.testing.assert_allclose(product, history.weights["product.weight"][-1, :, 0], atol=1e-6)
+    chosen = weights[weights["seed"] == 3]
+    np.testing.assert_array_equal(task_module.weight_arrays(chosen, "final")[1], nau[1::2])

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from nmu import theory
-from nmu.experiments import EXPERIMENTS, arithmetic_dataset, redundancy, single_module, surface
+from nmu.experiments import EXPERIMENTS, redundancy, single_module, surface
 from nmu.store import read_results
 from nmu.tasks import RANGES
 
@@ -164,20 +164,3 @@ def test_the_original_codes_runs_are_called_in_advance(stored):
         weight = torch.tensor(group[["initial_1", "initial_2"]].to_numpy())
         again = theory.predict_success(weight, *range_.interpolation, steps=6_000)
         assert again.tolist() == group["predicted"].tolist()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("module", arithmetic_dataset.MODULES)
-def test_the_start_of_the_arithmetic_dataset_computed_again(stored, module):
-    tables, _ = stored["arithmetic_dataset"]
-    range_, seed = RANGES[7], 3
-    assert len(tables["runs.csv"]) == len(arithmetic_dataset.MODULES) * len(RANGES) * len(single_module.SEEDS)
-    history, _ = arithmetic_dataset.run(
-        arithmetic_dataset.MODULES[module], seeds=[seed], ranges=[range_], steps=4_000, progress=False
-    )
-    row = f"module == {module!r} and interpolation_range == {str(range_)!r} and seed == {seed}"
-    curve = tables["curves.csv.gz"].query(row).iloc[:3]
-    for name in ERRORS:
-        np.testing.assert_allclose(getattr(history, name)[:, 0], curve[name], rtol=1e-2)
-    initial = np.concatenate([values[0, 0].flatten() for values in history.weights.values()])
-    np.testing.assert_allclose(initial, tables["weights.csv.gz"].query(row)["initial"], atol=1e-6)

@@ -20,7 +20,20 @@ from nmu.runner import Experiment, Shard
 from nmu.tasks import RANGES, ArithmeticDatasetTask, Range, ReplicaStreams
 from nmu.training import History, initialize, train
 
-__all__ = ["MODULES", "SEEDS", "Stack", "experiment", "run", "subset_sizes", "thresholds"]
+__all__ = [
+    "KINDS",
+    "MODULES",
+    "SEEDS",
+    "Stack",
+    "experiment",
+    "kinds",
+    "membership",
+    "run",
+    "solutions",
+    "subset_sizes",
+    "thresholds",
+    "weight_arrays",
+]
 
 MODULES = {name: single_module.MODULES[name] for name in ("NMU", "sNMU", "sNMU-batch")}
 """The unit that multiplies, by name; an NAU stands before each."""
@@ -36,6 +49,10 @@ TOLERANCE = 1e-5
 """How far each weight may be off the right one where a run is solved."""
 SIMULATED_ROWS = 100_000
 SEEDS_A_SHARD = 25
+NEAR = 0.1
+"""How near to a whole number a weight counts as decided."""
+KINDS = ("right subsets", "both factors lost", "one factor lost", "wrong inputs", "undecided")
+"""How the weights of a run can lie, as :func:`kinds` tells them apart."""
 
 
 class Stack(nn.Module):
@@ -233,3 +250,85 @@ def _weights_table(history: History, replica: pd.DataFrame) -> pd.DataFrame:
             columns = {stage: stack[:, out, in_].double().numpy().round(6) for stage, stack in stages.items()}
             pieces.append(replica.assign(unit=name, output=out, input=in_, **columns))
     return pd.concat(pieces).sort_index(kind="stable").reset_index(drop=True)
+
+
+def membership(seeds: Sequence[int], in_features: int = IN_FEATURES) -> Tensor:
+    """Which inputs the two subsets of each seed hold, 0 or 1: ``(seeds, 2, in_features)``."""
+    seeds = [int(seed) for seed in seeds]
+    return ArithmeticDatasetTask(
+        [RANGES[0]] * len(seeds), seeds, in_features, *subset_sizes(in_features)
+    ).membership
+
+
+def solutions(membership: Tensor) -> dict[str, Tensor]:
+    """All weights of the NAU that solve the task, by name, where both weights of the unit are 1.
+
+    Parameters
+    ----------
+    membership : Tensor
+        As :func:`membership` gives it, ``(..., 2, in_features)``.
+
+    Returns
+    -------
+    dict of str to Tensor
+        Four, of the same shape: the rows as the task has them or swapped, with their signs or both negated.
+    """
+    swapped = membership.flip(-2)
+    return {"plain": membership, "swapped": swapped, "negated": -membership, "swapped, negated": -swapped}
+
+
+def weight_arrays(weights: pd.DataFrame, stage: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Unfold the table of weights.
+
+    Parameters
+    ----------
+    weights : pandas.DataFrame
+        ``weights.csv.gz`` of the experiment, or whole replicas of it.
+    stage : str
+        ``"initial"``, ``"best"`` or ``"final"``.
+
+    Returns
+    -------
+    replica : pandas.DataFrame
+        Module, range and seed, one row a replica.
+    nau : numpy.ndarray
+        ``(replicas, 2, in_features)``.
+    product : numpy.ndarray
+        ``(replicas, 2)``, the weights of the unit that multiplies.
+    """
+    each = 2 * weights["input"].max() + 4
+    values = weights[stage].to_numpy().reshape(-1, each)
+    replica = weights[["module", "interpolation_range", "seed"]].iloc[::each].reset_index(drop=True)
+    return replica, values[:, :-2].reshape(len(values), 2, -1), values[:, -2:]
+
+
+def kinds(weights: pd.DataFrame, stage: str) -> pd.DataFrame:
+    """Sort runs by where their weights lie.
+
+    Parameters
+    ----------
+    weights : pandas.DataFrame
+        As for :func:`weight_arrays`.
+    stage : str
+        As for :func:`weight_arrays`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Module, range and seed; the nearest of the :func:`solutions`; the largest ``distance`` of a weight
+        from it; and the ``kind``, the first of these that holds. Right subsets: no weight is farther than
+        0.1 from the nearest solution. Both factors lost, one factor lost: weights of the unit below 0.1,
+        whose sums it ignores. Wrong inputs: each weight is within 0.1 of a whole number. Else undecided.
+    """
+    replica, nau, product = weight_arrays(weights, stage)
+    right = solutions(membership(replica["seed"], nau.shape[-1]))
+    away = np.stack([np.abs(nau - solution.numpy()).max((1, 2)) for solution in right.values()])
+    distance = np.maximum(away.min(0), np.abs(1 - product).max(1))
+    lost = (product < NEAR).sum(1)
+    whole = [np.abs(values - values.round()).reshape(len(values), -1).max(1) for values in (nau, product)]
+    tests = [distance <= NEAR, lost == 2, lost == 1, np.maximum(*whole) <= NEAR]
+    return replica.assign(
+        solution=np.array(list(right))[away.argmin(0)],
+        distance=distance,
+        kind=np.select(tests, KINDS[:-1], KINDS[-1]),
+    )

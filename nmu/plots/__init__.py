@@ -7,6 +7,7 @@ repeat what a colour says. Figures keep a light ground, so that they read in dar
 from nmu.plots.benchmark import module_estimates, outcome_bars, success_grid, weight_rows
 from nmu.plots.maps import basins, landscapes, surface_grid, surfaces, trap_map
 from nmu.plots.noise import effective_weight_rows, nested_basins, shares
+from nmu.plots.stacked import curvature_rows, stack_errors, stack_weights
 from nmu.plots.style import MARKERS, PALETTE, use_style
 from nmu.plots.units import comparison, factor_lines, weight_path_panels, weight_paths
 
@@ -15,6 +16,7 @@ __all__ = [
     "PALETTE",
     "basins",
     "comparison",
+    "curvature_rows",
     "effective_weight_rows",
     "factor_lines",
     "landscapes",
@@ -22,6 +24,8 @@ __all__ = [
     "nested_basins",
     "outcome_bars",
     "shares",
+    "stack_errors",
+    "stack_weights",
     "success_grid",
     "surface_grid",
     "surfaces",
