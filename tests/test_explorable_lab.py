@@ -22,6 +22,15 @@ VBox([Checkbox(description="beside it"), unit])""",
     "unit.weight = (0.5, 1.0)",
     "print('Python has', unit.weight)",
     "unit.weight = (1.5, 0.0)",
+    """from nmu.explorables import Landscape, Reversibility, TrapLine
+
+trap_line, reversibility, landscape = TrapLine(mean=-2.0), Reversibility(), Landscape()
+VBox([trap_line, reversibility, landscape])""",
+    """trap_line.mean = 3.0
+reversibility.weight = 1.0
+landscape.starts = [(0.3, 0.35)]
+landscape.step = 500""",
+    "print('Python has', landscape.step, len(landscape.weights), landscape.fates)",
 ]
 SETTINGS = [
     "--no-browser",
@@ -101,4 +110,13 @@ def test_a_trait_moves_the_view_and_the_view_a_trait(lab, browser):
     run(3)
     page.get_by_text("TraitError").first.wait_for()
     assert weight.input_value() == "0.51"
+
+    run(4)
+    page.get_by_text("the origin is a trap. A narrow range").wait_for()
+    run(5)
+    page.get_by_text("the origin is no trap").last.wait_for()
+    page.get_by_text("W = 1: V = 1 whatever the noise").wait_for()
+    page.get_by_text("After 500 steps, of one ball").wait_for()
+    run(6)
+    page.get_by_text("Python has 500 1 ['origin']").wait_for()
     page.close()
