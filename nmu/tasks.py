@@ -94,8 +94,8 @@ class ReplicaStreams:
         if len(seeds) == 0 or not all(isinstance(seed, Integral) and seed >= 0 for seed in seeds):
             raise ValueError(f"seeds must be one or more non-negative integers; got {list(seeds)}")
         spawn_key = tuple(purpose.encode())
-        different = list(dict.fromkeys(seeds))
-        self._rows = torch.tensor([different.index(seed) for seed in seeds])
+        different = {seed: row for row, seed in enumerate(dict.fromkeys(seeds))}
+        self._rows = torch.tensor([different[seed] for seed in seeds])
         self._generators = [
             torch.Generator().manual_seed(
                 int(

@@ -67,13 +67,18 @@ export function effectiveMoments(weight, noise) {
   };
 }
 
+/** An input's share of the mean squared output and of the mean of output times target. */
+function meanTerms(v, mean, second) {
+  return [1 + 2 * (mean - 1) * v.first + (second - 2 * mean + 1) * v.second, mean + (second - mean) * v.first];
+}
+
 /** Expected squared error where every input is to be multiplied in. */
 export function expectedLoss(weight, mean, second, noise) {
   let [a, b, c] = [1, 1, 1];
   for (const w of weight) {
-    const v = effectiveMoments(w, noise);
-    a *= 1 + 2 * (mean - 1) * v.first + (second - 2 * mean + 1) * v.second;
-    b *= mean + (second - mean) * v.first;
+    const [aTerm, bTerm] = meanTerms(effectiveMoments(w, noise), mean, second);
+    a *= aTerm;
+    b *= bTerm;
     c *= second;
   }
   return a - 2 * b + c;
@@ -82,8 +87,8 @@ export function expectedLoss(weight, mean, second, noise) {
 /** Gradient of expectedLoss in the weights. */
 export function expectedGradient(weight, mean, second, noise) {
   const moments = weight.map((w) => effectiveMoments(w, noise));
-  const a = moments.map((v) => 1 + 2 * (mean - 1) * v.first + (second - 2 * mean + 1) * v.second);
-  const b = moments.map((v) => mean + (second - mean) * v.first);
+  const terms = moments.map((v) => meanTerms(v, mean, second));
+  const [a, b] = [0, 1].map((k) => terms.map((term) => term[k]));
   const others = (values, i) => values.reduce((product, value, j) => (j === i ? product : product * value), 1);
   return moments.map((v, i) => {
     const aSlope = 2 * (mean - 1) * v.firstSlope + (second - 2 * mean + 1) * v.secondSlope;
@@ -175,11 +180,7 @@ export function randomNumbers(seed) {
 
 /** Expected loss at all pairs of the two lists of weights: flat, the first weight fastest. */
 export function lossGrid(first, second, mean, secondMoment, noise) {
-  const terms = (w) => {
-    const v = effectiveMoments(w, noise);
-    const a = 1 + 2 * (mean - 1) * v.first + (secondMoment - 2 * mean + 1) * v.second;
-    return [a, mean + (secondMoment - mean) * v.first];
-  };
+  const terms = (w) => meanTerms(effectiveMoments(w, noise), mean, secondMoment);
   const [columns, rows] = [first.map(terms), second.map(terms)];
   const losses = new Float64Array(columns.length * rows.length);
   const target = secondMoment * secondMoment;
