@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from nmu import functional, metrics
 from nmu.experiments import single_module
 from nmu.layers import NAU
-from nmu.runner import Experiment, Shard
+from nmu.runner import Experiment
 from nmu.tasks import RANGES, ArithmeticDatasetTask, Range, ReplicaStreams
 from nmu.training import History, initialize, train
 
@@ -48,7 +48,6 @@ OVERLAP_RATIO = 0.5
 TOLERANCE = 1e-5
 """How far each weight may be off the right one where a run is solved."""
 SIMULATED_ROWS = 100_000
-SEEDS_A_SHARD = 25
 NEAR = 0.1
 """How near to a whole number a weight counts as decided."""
 KINDS = ("right subsets", "both factors lost", "one factor lost", "wrong inputs", "undecided")
@@ -194,37 +193,20 @@ def experiment(
         Its tables are ``runs.csv``, one row a replica; ``weights.csv.gz``, each weight before training, at
         the best step and at the end; and ``curves.csv.gz``, the errors at the logged steps, to five digits.
     """
-    settings = {
+    options = {
         "in_features": in_features,
-        "subset": list(subset_sizes(in_features)),
         "steps": steps,
-        "device": device,
-        **single_module.training_settings(),
         "regularizer_ramp": list(regularizer_ramp),
         "log_every": log_every,
-        "evaluation_size": EVALUATION_SIZE,
-        "ranges": [[list(range_.interpolation), *map(list, range_.extrapolation)] for range_ in ranges],
-    }
-    options = {
-        "ranges": tuple(ranges),
-        "in_features": in_features,
-        "steps": steps,
-        "regularizer_ramp": tuple(regularizer_ramp),
-        "log_every": log_every,
         "device": device,
     }
-    units = {module: single_module.unit_text(unit) for module, unit in modules.items()}
-    blocks = [list(seeds[i : i + SEEDS_A_SHARD]) for i in range(0, len(seeds), SEEDS_A_SHARD)]
-    shards = tuple(
-        Shard(
-            spec={"module": module, "unit": units[module], "seeds": block, **settings},
-            compute=partial(_tables, module, unit, seeds=block, **options),
-            units=(single_module.unit_class(unit),),
-        )
-        for module, unit in modules.items()
-        for block in blocks
-    )
-    return Experiment(name, {"modules": units, "seeds": list(seeds), **settings}, shards)
+    settings = single_module.training_settings() | {
+        "subset": list(subset_sizes(in_features)),
+        "evaluation_size": EVALUATION_SIZE,
+        **options,
+    }
+    tables = partial(_tables, ranges=tuple(ranges), **options)
+    return single_module.plan(name, modules, seeds, ranges, settings, tables)
 
 
 def _tables(module: str, unit: Callable[..., nn.Module], **options) -> dict[str, pd.DataFrame]:

@@ -21,6 +21,7 @@ __all__ = [
     "curves_table",
     "experiment",
     "format_summary",
+    "plan",
     "run",
     "runs_table",
     "summarize",
@@ -133,33 +134,52 @@ def experiment(
         at the best step; and ``curves.csv.gz``, the errors at the logged steps, to five digits.
     """
     settings = {
-        "ranges": [[list(range_.interpolation), *map(list, range_.extrapolation)] for range_ in ranges],
         "steps": steps,
         "in_features": in_features,
         "device": device,
         **training_settings(),
         "regularizer_ramp": list(REGULARIZER_RAMP),  # as JSON reads it back
     }
+    tables = partial(_tables, ranges=tuple(ranges), steps=steps, in_features=in_features, device=device)
+    return plan(name, modules, seeds, ranges, settings, tables)
+
+
+def plan(
+    name: str,
+    modules: Mapping[str, Callable[..., nn.Module]],
+    seeds: Sequence[int],
+    ranges: Sequence[Range],
+    settings: Mapping,
+    tables: Callable[..., dict[str, pd.DataFrame]],
+) -> Experiment:
+    """Plan one shard a module and 25 seeds.
+
+    Parameters
+    ----------
+    name, modules, seeds, ranges : str, mapping, sequence, sequence
+        As for :func:`experiment`.
+    settings : mapping
+        JSON-able: what else determines the result.
+    tables : callable
+        Called as ``tables(module, unit, seeds=..., progress=...)``, it returns the tables of a shard.
+
+    Returns
+    -------
+    Experiment
+        The shards in the order of modules, then seeds.
+    """
+    settings = {**settings, "ranges": [[list(r.interpolation), *map(list, r.extrapolation)] for r in ranges]}
     blocks = [list(seeds[i : i + SEEDS_A_SHARD]) for i in range(0, len(seeds), SEEDS_A_SHARD)]
+    units = {module: unit_text(unit) for module, unit in modules.items()}
     shards = tuple(
         Shard(
-            spec={"module": module, "unit": unit_text(unit), "seeds": block, **settings},
-            compute=partial(
-                _tables,
-                module,
-                unit,
-                seeds=block,
-                ranges=tuple(ranges),
-                steps=steps,
-                in_features=in_features,
-                device=device,
-            ),
+            spec={"module": module, "unit": units[module], "seeds": block, **settings},
+            compute=partial(tables, module, unit, seeds=block),
             units=(unit_class(unit),),
         )
         for module, unit in modules.items()
         for block in blocks
     )
-    units = {module: unit_text(unit) for module, unit in modules.items()}
     return Experiment(name, {"modules": units, "seeds": list(seeds), **settings}, shards)
 
 
