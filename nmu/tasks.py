@@ -9,7 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["RANGES", "ArithmeticDatasetTask", "Range", "ReplicaStreams", "SingleModuleTask"]
+from nmu import functional
+
+__all__ = [
+    "RANGES",
+    "ArithmeticDatasetTask",
+    "Range",
+    "ReplicaStreams",
+    "SharedInputs",
+    "SingleModuleTask",
+    "weighted_sums",
+]
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,11 @@ class ReplicaStreams:
     block : int, optional
         About how many numbers to draw at a time and seed. It changes the speed, never the numbers.
 
+    Attributes
+    ----------
+    rows : Tensor
+        For each replica, which of the different seeds it has, in the order in which they occur.
+
     Raises
     ------
     ValueError
@@ -95,7 +110,7 @@ class ReplicaStreams:
             raise ValueError(f"seeds must be one or more non-negative integers; got {list(seeds)}")
         spawn_key = tuple(purpose.encode())
         different = {seed: row for row, seed in enumerate(dict.fromkeys(seeds))}
-        self._rows = torch.tensor([different[seed] for seed in seeds])
+        self.rows = torch.tensor([different[seed] for seed in seeds])
         self._generators = [
             torch.Generator().manual_seed(
                 int(
@@ -126,7 +141,12 @@ class ReplicaStreams:
         ValueError
             If ``shape[0]`` is not the number of seeds, or nothing is to be drawn.
         """
-        replicas = len(self._rows)
+        numbers = self.distinct(shape)
+        return numbers if len(numbers) == len(self.rows) else numbers.index_select(0, self.rows)
+
+    def distinct(self, shape: tuple[int, ...]) -> Tensor:
+        """Draw what :meth:`uniform` does, but each seed's numbers once: ``(different seeds, ...)``."""
+        replicas = len(self.rows)
         if len(shape) < 2 or min(shape) < 1:
             raise ValueError(f"shape must be (replicas, ...), of positive sizes; got {tuple(shape)}")
         if shape[0] != replicas:
@@ -139,9 +159,44 @@ class ReplicaStreams:
             left = self._numbers.shape[1]  # nothing, where all draws are of one size: then nothing is copied
             self._numbers = torch.cat([self._numbers, fresh], dim=1) if left else fresh
         numbers, self._numbers = self._numbers.tensor_split([count], dim=1)
-        if replicas > len(numbers):
-            numbers = numbers.index_select(0, self._rows)
         return numbers.unflatten(1, shape[1:])
+
+
+@dataclass(frozen=True)
+class SharedInputs:
+    """Inputs ``low + span * numbers`` of replicas of which those with one seed share the numbers.
+
+    A sum over many inputs needs no more than the numbers, so the inputs themselves are never made.
+
+    Attributes
+    ----------
+    numbers : Tensor
+        ``(groups, in_features, n)``, from U[0, 1).
+    members : Tensor
+        The replicas of each group, ``(groups, replicas / groups)``.
+    low, span : Tensor
+        One a replica, ``(replicas, 1, 1)``.
+    """
+
+    numbers: Tensor
+    members: Tensor
+    low: Tensor
+    span: Tensor
+
+    def to(self, device: torch.device | str) -> "SharedInputs":
+        """Move to a device."""
+        return SharedInputs(*(part.to(device) for part in vars(self).values()))
+
+    def weighted_sums(self, weight: Tensor) -> Tensor:
+        """Sum the inputs with ``weight``, as :func:`nmu.functional.nau`: ``(replicas, n, out_features)``.
+
+        One matrix product for all replicas of a group.
+        """
+        grouped = weight[self.members]
+        sums = (grouped.flatten(1, 2) @ self.numbers).view(*grouped.shape[:3], -1)
+        order = self.members.flatten().argsort()
+        sums = sums.flatten(0, 1)[order]
+        return (self.span * sums + self.low * weight.sum(-1, keepdim=True)).mT
 
 
 class _Task:
@@ -260,7 +315,29 @@ class ArithmeticDatasetTask(_Task):
         starts = torch.stack([first, first + subset - overlap], dim=1)
         self.membership = ((inputs >= starts) & (inputs < starts + subset)).float()
 
-    def target(self, x: Tensor) -> Tensor:
-        """Product of the two sums: ``(replicas, n, in_features)`` to ``(replicas, n, 1)``."""
-        first, second = (self.membership.to(x) @ x.mT).mT.split(1, dim=-1)
+    def interpolation_inputs(self, streams: ReplicaStreams, n: int) -> SharedInputs:
+        """Draw ``n`` rows of the training distribution for each replica.
+
+        Raises
+        ------
+        ValueError
+            If the seeds of ``streams`` do not occur equally often.
+        """
+        counts = streams.rows.bincount()
+        if (counts != counts[0]).any():
+            raise ValueError(f"each seed must occur equally often; got them {counts.tolist()} times")
+        members = streams.rows.argsort(stable=True).view(len(counts), -1)
+        numbers = streams.distinct((len(self.ranges), self.in_features, n))
+        return SharedInputs(numbers, members, self._low, self._span)
+
+    def target(self, x: Tensor | SharedInputs) -> Tensor:
+        """Product of the two sums, ``(replicas, n, 1)``."""
+        first, second = weighted_sums(x, self.membership).split(1, dim=-1)
         return first * second
+
+
+def weighted_sums(x: Tensor | SharedInputs, weight: Tensor) -> Tensor:
+    """Sum inputs of either kind with ``weight``, ``(*batch_shape, out_features, in_features)``."""
+    if isinstance(x, SharedInputs):
+        return x.weighted_sums(weight.to(x.numbers))
+    return functional.nau(x, weight.to(x))

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
+from nmu import functional
 from nmu.experiments import arithmetic_dataset as task_module
 from nmu.layers import NMU
-from nmu.tasks import RANGES, ArithmeticDatasetTask, ReplicaStreams
+from nmu.tasks import RANGES, ArithmeticDatasetTask, ReplicaStreams, SingleModuleTask, weighted_sums
 
 
 def task(seeds=range(40), in_features=100, **options):
@@ -39,12 +40,29 @@ def test_the_place_of_the_subsets_is_uniform_and_the_seeds():
 
 def test_the_target_is_the_product_of_the_sums():
     some = task([0, 1], in_features=10, subset=3, overlap=1)
-    x = some.interpolation_inputs(ReplicaStreams([0, 1], "x"), 50)
+    x = some.extrapolation_inputs(ReplicaStreams([0, 1], "x"), 50)
     for replica in range(2):
         start = int(some.membership[replica, 0].argmax())
         first = x[replica, :, start : start + 3].sum(1)
         second = x[replica, :, start + 2 : start + 5].sum(1)
         torch.testing.assert_close(some.target(x)[replica, :, 0], first * second)
+
+
+def test_inputs_shared_by_seeds_are_the_inputs():
+    """Two ranges, two seeds that occur twice, in no order: the sums, and their gradients, of the inputs."""
+    ranges, seeds = [RANGES[0], RANGES[4], RANGES[6], RANGES[7]], [5, 2, 2, 5]
+    some = ArithmeticDatasetTask(ranges, seeds, 10, 3, 1)
+    shared = some.interpolation_inputs(ReplicaStreams(seeds, "x"), 50)
+    plain = SingleModuleTask(ranges, 10).interpolation_inputs(ReplicaStreams(seeds, "x"), 50)
+    weight = torch.randn(4, 2, 10, requires_grad=True)
+    sums = weighted_sums(shared, weight)
+    torch.testing.assert_close(sums, functional.nau(plain, weight))
+    torch.testing.assert_close(some.target(shared), some.target(plain))
+    (gradient,) = torch.autograd.grad(sums.square().sum(), weight)
+    (expected,) = torch.autograd.grad(functional.nau(plain, weight).square().sum(), weight)
+    torch.testing.assert_close(gradient, expected)
+    with pytest.raises(ValueError, match=r"\[1, 2\] times"):
+        some.interpolation_inputs(ReplicaStreams([1, 2, 2], "x"), 50)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ ONLY = {
     "functional": set(),
     "layers": {"functional"},
     "baselines": {"functional", "layers"},
-    "tasks": set(),
+    "tasks": {"functional"},
     "training": {"layers", "tasks"},
     "theory": {"functional"},
 }

@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from nmu.experiments import arithmetic_dataset, redundancy, single_module, surface
+from nmu.experiments import arithmetic_dataset, hundred_inputs, redundancy, single_module, surface
 
 __all__ = ["EXPERIMENTS"]
 
@@ -11,5 +11,6 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "redundancy": redundancy,
     "surface": surface,
     "arithmetic_dataset": arithmetic_dataset,
+    "hundred_inputs": hundred_inputs,
 }
 """Each module has ``MODULES``, and ``experiment(...)``, which plans a run."""

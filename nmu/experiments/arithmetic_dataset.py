@@ -17,7 +17,7 @@ from nmu import functional, metrics
 from nmu.experiments import single_module
 from nmu.layers import NAU
 from nmu.runner import Experiment
-from nmu.tasks import RANGES, ArithmeticDatasetTask, Range, ReplicaStreams
+from nmu.tasks import RANGES, ArithmeticDatasetTask, Range, ReplicaStreams, SharedInputs, weighted_sums
 from nmu.training import History, initialize, train
 
 __all__ = [
@@ -72,9 +72,9 @@ class Stack(nn.Module):
         self.nau = NAU(in_features, 2, batch_shape)
         self.product = unit(2, 1, batch_shape=batch_shape)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor | SharedInputs) -> Tensor:
         """Map ``(*batch_shape, n, in_features)`` to ``(*batch_shape, n, 1)``."""
-        return self.product(self.nau(x))
+        return self.product(weighted_sums(x, self.nau.weight))
 
 
 def subset_sizes(in_features: int) -> tuple[int, int]:
