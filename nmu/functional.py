@@ -13,9 +13,12 @@ from torch import Tensor
 
 __all__ = [
     "batch_noise_bounds",
+    "columns",
     "effective_weight",
+    "gated_product",
     "nau",
     "nmu",
+    "rows",
     "snmu",
     "sparsity_error",
     "sparsity_regularizer",
@@ -52,9 +55,7 @@ def nmu(x: Tensor, weight: Tensor) -> Tensor:
     Madsen and Johansen, "Neural Arithmetic Units", ICLR 2020, section on the NMU.
     """
     _check(x, weight)
-    return _product(
-        weight_i * x_i + (1 - weight_i) for x_i, weight_i in zip(_rows(x), _columns(weight), strict=True)
-    )
+    return gated_product(x, columns(weight))
 
 
 def snmu(x: Tensor, weight: Tensor, noise: Tensor) -> Tensor:
@@ -98,20 +99,22 @@ def snmu(x: Tensor, weight: Tensor, noise: Tensor) -> Tensor:
         raise ValueError(f"noise must have the shape of x, {tuple(x.shape)}; got {tuple(noise.shape)}")
     effective_weights = (
         effective_weight(weight_i, noise_i)
-        for weight_i, noise_i in zip(_columns(weight), _rows(noise), strict=True)
+        for weight_i, noise_i in zip(columns(weight), rows(noise), strict=True)
     )
-    return _product(v_i * x_i + (1 - v_i) for x_i, v_i in zip(_rows(x), effective_weights, strict=True))
+    return gated_product(x, effective_weights)
 
 
-def effective_weight(weight: Tensor, noise: Tensor) -> Tensor:
+def effective_weight(weight: Tensor, noise: Tensor | float) -> Tensor:
     r"""Weight that the sNMU uses in place of ``weight``: :math:`V = nW / (nW + 1 - W)`.
 
     The odds :math:`V / (1 - V)` are the odds of :math:`W` times :math:`n`; 0 and 1 are fixed points.
 
     Parameters
     ----------
-    weight, noise : Tensor
-        Tensors that broadcast together.
+    weight : Tensor
+        Any shape.
+    noise : Tensor or float
+        Broadcasts with ``weight``.
 
     Returns
     -------
@@ -120,6 +123,40 @@ def effective_weight(weight: Tensor, noise: Tensor) -> Tensor:
     """
     scaled = noise * weight
     return scaled / (scaled + (1 - weight))
+
+
+def gated_product(x: Tensor, weights: Iterable[Tensor]) -> Tensor:
+    r"""Product :math:`\prod_i (v_i x_i + 1 - v_i)` with weights that may differ from row to row.
+
+    Factor by factor: unlike ``torch.prod``, this needs no division or case for zeros.
+
+    Parameters
+    ----------
+    x : Tensor
+        Inputs, ``(*batch_shape, n, in_features)``.
+    weights : iterable of Tensor
+        One an input, each broadcasting to ``(*batch_shape, n, out_features)``.
+
+    Returns
+    -------
+    Tensor
+        Products, ``(*batch_shape, n, out_features)``.
+    """
+    factors = (v_i * x_i + (1 - v_i) for x_i, v_i in zip(rows(x), weights, strict=True))
+    product = next(factors)
+    for factor in factors:
+        product = product * factor
+    return product
+
+
+def rows(x: Tensor) -> list[Tensor]:
+    """Split ``(..., n, in_features)`` into ``in_features`` tensors ``(..., n, 1)``."""
+    return [column.unsqueeze(-1) for column in x.unbind(-1)]
+
+
+def columns(weight: Tensor) -> list[Tensor]:
+    """Split ``(..., out_features, in_features)`` into ``in_features`` tensors ``(..., 1, out_features)``."""
+    return [column.unsqueeze(-2) for column in weight.unbind(-1)]
 
 
 def nau(x: Tensor, weight: Tensor) -> Tensor:
@@ -242,25 +279,6 @@ def _distance_to_discrete(weight: Tensor) -> Tensor:
         )
     magnitude = weight.abs()
     return torch.minimum(magnitude, (1 - magnitude).abs())
-
-
-def _rows(x: Tensor) -> list[Tensor]:
-    """``(..., n, in_features)`` to ``in_features`` tensors ``(..., n, 1)``."""
-    return [column.unsqueeze(-1) for column in x.unbind(-1)]
-
-
-def _columns(weight: Tensor) -> list[Tensor]:
-    """``(..., out_features, in_features)`` to ``in_features`` tensors ``(..., 1, out_features)``."""
-    return [column.unsqueeze(-2) for column in weight.unbind(-1)]
-
-
-def _product(factors: Iterable[Tensor]) -> Tensor:
-    """Multiply one by one: unlike ``torch.prod``, this needs no division or case for zeros."""
-    factors = iter(factors)
-    product = next(factors)
-    for factor in factors:
-        product = product * factor
-    return product
 
 
 def _check_floating(**tensors: Tensor) -> None:

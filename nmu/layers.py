@@ -54,6 +54,10 @@ class _Unit(nn.Module):
         low, high = self._initial_bounds()
         self.weight.copy_(low + (high - low) * _uniform(self.weight, generator))
 
+    def _uniform(self, like: Tensor) -> Tensor:
+        """Numbers from U[0, 1) of the shape of ``like``, from the unit's own generator."""
+        return _uniform(like, self.generator)
+
     @torch.no_grad()
     def clamp_(self) -> None:
         """Clamp the weights in place; call it after each optimiser step."""
@@ -163,7 +167,7 @@ class StochasticNMU(NMU):
         """Draw the noise for the batch ``x``: one number a row and input, of the shape of ``x``."""
         functional._check(x, self.weight)
         low, high = self.noise_bounds(x)
-        return low + (high - low) * _uniform(x, self.generator)
+        return low + (high - low) * self._uniform(x)
 
     def forward(self, x: Tensor, noise: Tensor | None = None) -> Tensor:
         """Map ``(*batch_shape, n, in_features)`` to ``(*batch_shape, n, out_features)``.

@@ -26,10 +26,11 @@ __all__ = ["Experiment", "RunError", "Shard", "finished", "process_pool", "prove
 
 PACKAGE = Path(__file__).parent
 VERSIONS = ("torch", "numpy", "pandas", "nmu")
+SOURCES = "functional layers baselines* baselines*/* variants tasks training metrics"
 # What the numbers come from, read when this module is imported: as old as the code that will run.
 _OWN_SOURCES = {
     f"nmu/{path.relative_to(PACKAGE).as_posix()}": path.read_bytes()
-    for pattern in ("functional", "layers", "baselines*", "baselines*/*", "tasks", "training", "metrics")
+    for pattern in SOURCES.split()
     for path in PACKAGE.glob(f"{pattern}.py")
 } | {f"nmu/experiments/{path.name}": path.read_bytes() for path in PACKAGE.glob("experiments/*.py")}
 

@@ -6,8 +6,12 @@ A unit is a :class:`torch.nn.Module` made as ``unit(in_features, out_features, b
 ``(R, n, in_features)`` to ``(R, n, out_features)`` and has ``reset_parameters(generator)``, which draws
 its parameters from ``generator.uniform((R, ...))``. What follows is used wherever a unit has it:
 
+``generator``
+    set to the stream of random numbers that the unit draws its noise from.
 ``clamp_()``
     called after each update.
+``observe(error)``
+    called after each forward pass in training with what the model's output lacks, ``(R, n, out_features)``.
 ``regularizer()``
     a penalty, ``(R,)``, added to the loss times the experiment's :math:`\lambda(t)`.
 ``regularizer_scale(step, interpolation_error)``
@@ -31,7 +35,6 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from nmu.layers import StochasticNMU
 from nmu.tasks import ReplicaStreams, SingleModuleTask
 
 __all__ = ["History", "initialize", "train"]
@@ -179,9 +182,8 @@ def train(
     _check_replicas(model, seeds)
     model.to(device).train()
     noise = ReplicaStreams(seeds, "noise")
-    for unit in model.modules():
-        if isinstance(unit, StochasticNMU):
-            unit.generator = noise
+    for unit in _units(model, "generator"):
+        unit.generator = noise
     data = ReplicaStreams(seeds, "data")
     evaluation = ReplicaStreams(seeds, "evaluation", block=1)
     evaluation_inputs = [
@@ -189,8 +191,9 @@ def train(
         task.extrapolation_inputs(evaluation, evaluation_size).to(device),
     ]
     evaluation_sets = [(x, task.target(x)) for x in evaluation_inputs]
-    clamped, regularized, restarting, limited = (
-        list(_units(model, method)) for method in ("clamp_", "regularizer", "restarts", "gradient_limit")
+    clamped, regularized, observing, restarting, limited = (
+        list(_units(model, method))
+        for method in ("clamp_", "regularizer", "observe", "restarts", "gradient_limit")
     )
     parameters = list(model.parameters())
     optimizer = _optimizer(model, learning_rate)
@@ -215,6 +218,8 @@ def train(
                 x = task.interpolation_inputs(data, batch_size).to(device)
                 output = model(x)
                 error = _error(output, task.target(x))
+                for unit in observing:
+                    unit.observe(error.detach())
                 # The gradient of the mean squared error is known: differentiate from the output on.
                 outputs, output_gradients = [output], [error * (2 / error[0].numel())]
                 ramp = regularizer_scale * min(max((step - start) / (end - start), 0.0), 1.0)

@@ -19,6 +19,7 @@ ORDER = [
     "functional",
     "layers",
     "baselines",
+    "variants",
     "tasks",
     "training",
     "theory",
@@ -38,8 +39,9 @@ ONLY = {
     "functional": set(),
     "layers": {"functional"},
     "baselines": {"functional", "layers"},
+    "variants": {"functional", "layers"},
     "tasks": {"functional"},
-    "training": {"layers", "tasks"},
+    "training": {"tasks"},
     "theory": {"functional"},
 }
 

@@ -70,7 +70,7 @@ def _weighted_sum(x: Tensor, weight: Tensor) -> Tensor:
     Added one input after the other: a matrix product may add in another order when replicas are
     stacked, and is slower for two inputs.
     """
-    pairs = zip(functional._rows(x), functional._columns(weight), strict=True)
+    pairs = zip(functional.rows(x), functional.columns(weight), strict=True)
     x_i, weight_i = next(pairs)
     total = x_i * weight_i
     for x_i, weight_i in pairs:

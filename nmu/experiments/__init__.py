@@ -2,7 +2,16 @@
 
 from types import ModuleType
 
-from nmu.experiments import arithmetic_dataset, hundred_inputs, redundancy, single_module, surface
+from nmu.experiments import (
+    arithmetic_dataset,
+    hundred_inputs,
+    redundancy,
+    single_module,
+    surface,
+    variants,
+    variants_redundancy,
+    variants_stacked,
+)
 
 __all__ = ["EXPERIMENTS"]
 
@@ -12,5 +21,8 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "surface": surface,
     "arithmetic_dataset": arithmetic_dataset,
     "hundred_inputs": hundred_inputs,
+    "variants": variants,
+    "variants_redundancy": variants_redundancy,
+    "variants_stacked": variants_stacked,
 }
 """Each module has ``MODULES``, and ``experiment(...)``, which plans a run."""

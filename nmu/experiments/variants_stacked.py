@@ -1,0 +1,35 @@
+"""Intervals of the noise, and the variants of :mod:`nmu.variants`, on the Arithmetic Dataset Task.
+
+The intervals are those of arXiv 2211.05624, figure 5. A third of the steps of
+:mod:`nmu.experiments.arithmetic_dataset`; the regulariser's ramp begins at half of them.
+"""
+
+from functools import partial
+
+from nmu.experiments import arithmetic_dataset
+from nmu.layers import StochasticNMU
+from nmu.variants import variants
+
+__all__ = ["INTERVALS", "MODULES", "STEPS", "experiment"]
+
+STEPS = 100_000
+INTERVALS = {
+    "sNMU-0.01-0.05": (0.01, 0.05),
+    "sNMU-0.1-0.5": (0.1, 0.5),
+    "sNMU-1-2": (1.0, 2.0),
+    "sNMU-5-10": (5.0, 10.0),
+}
+"""The noise of figure 5 but for U[1, 5] and the batch rule, by name."""
+MODULES = {
+    **arithmetic_dataset.MODULES,
+    **{name: partial(StochasticNMU, noise=interval) for name, interval in INTERVALS.items()},
+    **variants(until=STEPS // 2),
+}
+
+experiment = partial(
+    arithmetic_dataset.experiment,
+    modules=MODULES,
+    name="variants_stacked",
+    steps=STEPS,
+    regularizer_ramp=(STEPS // 2, STEPS),
+)
