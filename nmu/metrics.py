@@ -17,7 +17,9 @@ from nmu.training import History
 
 __all__ = [
     "Estimate",
+    "Paired",
     "best_step",
+    "paired",
     "solved",
     "solved_at",
     "solved_at_mean",
@@ -106,6 +108,49 @@ def success_rate(solved: Sequence[bool]) -> Estimate:
     result = stats.binomtest(int(outcomes.sum()), outcomes.size)
     interval = result.proportion_ci(0.95, method="wilson")
     return Estimate(result.statistic, float(interval.low), float(interval.high))
+
+
+@dataclass(frozen=True)
+class Paired:
+    """What a change did to the same replicas: how many it repaired, how many it broke.
+
+    Attributes
+    ----------
+    repaired, broken : int
+        Replicas that succeed with the change only, and without it only.
+    p : float
+        Exact McNemar test: the two-sided chance of a split at least as lopsided, if the change did nothing.
+    """
+
+    repaired: int
+    broken: int
+    p: float
+
+
+def paired(changed: Sequence[bool], before: Sequence[bool]) -> Paired:
+    """Compare outcomes replica by replica.
+
+    Parameters
+    ----------
+    changed, before : sequence of bool
+        Whether each replica succeeds, in the same order.
+
+    Returns
+    -------
+    Paired
+        The two counts and their McNemar test.
+
+    Raises
+    ------
+    ValueError
+        If the two are not equally long.
+    """
+    changed, before = np.asarray(changed, dtype=bool), np.asarray(before, dtype=bool)
+    if changed.shape != before.shape:
+        raise ValueError(f"outcomes must be equally many; got {changed.shape} and {before.shape}")
+    repaired, broken = int((changed & ~before).sum()), int((before & ~changed).sum())
+    split = repaired + broken
+    return Paired(repaired, broken, float(stats.binomtest(repaired, split).pvalue) if split else 1.0)
 
 
 def solved_at_mean(steps: Sequence[float]) -> Estimate:

@@ -225,3 +225,11 @@ def test_bad_values_are_refused(function, values, message):
 def test_outcomes_must_be_booleans(solved):
     with pytest.raises(TypeError, match="solved must hold booleans; got"):
         metrics.success_rate(solved)
+
+
+def test_paired_outcomes():
+    changed, before = [True, True, True, False, True, True], [True, False, False, True, False, False]
+    assert metrics.paired(changed, before) == metrics.Paired(4, 1, pytest.approx(2 * 6 / 32))
+    assert metrics.paired([True, False], [True, False]) == metrics.Paired(0, 0, 1)
+    with pytest.raises(ValueError, match="equally many"):
+        metrics.paired([True], [True, False])

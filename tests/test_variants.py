@@ -2,12 +2,14 @@
 
 import math
 
+import pandas as pd
 import pytest
 import torch
 from scipy import stats
 
 from nmu import functional
 from nmu.experiments import single_module
+from nmu.experiments.variants import compare
 from nmu.layers import NMU
 from nmu.metrics import best_step
 from nmu.tasks import RANGES, ReplicaStreams, SingleModuleTask
@@ -156,3 +158,24 @@ def test_reaching_for_one_is_enough_or_not():
         lost[name] = int((weight[0] < 0.01).all(-1).sum())
     assert lost["constant"] == lost["moved-start"] == 0
     assert lost["log-symmetric"] > 0
+
+
+def test_modules_are_compared_with_the_nmu():
+    solved = {"NMU": [1, 1, 0, 0], "a": [1, 1, 1, 0], "b": [0, 0, 0, 0]}
+    rows = [
+        (module, range_, seed, bool(values[2 * i + seed]))
+        for module, values in solved.items()
+        for i, range_ in enumerate(["U[1,2]", "U[-2,2]"])
+        for seed in (0, 1)
+    ]
+    runs = pd.DataFrame(rows, columns=["module", "interpolation_range", "seed", "solved"])
+    both = compare(runs, ["U[1,2]", "U[-2,2]"])
+    assert both.index.tolist() == ["NMU", "a", "b"]
+    assert both[["count", "of", "repaired", "broken"]].to_numpy().tolist() == [
+        [2, 4, 0, 0],
+        [3, 4, 1, 0],
+        [0, 4, 0, 2],
+    ]
+    assert both.loc["b", "p"] == 0.5
+    assert both.loc["a", "rate"].value == 0.75
+    assert compare(runs, ["U[1,2]"])["of"].tolist() == [2, 2, 2]
