@@ -200,7 +200,7 @@ class SharedInputs:
 
 
 class _Task:
-    """Inputs of which each is uniform on its replica's range."""
+    """Inputs of which each is uniform on its replica's range: from ``low``, ``span`` wide."""
 
     def __init__(self, ranges: Sequence[Range], in_features: int):
         if len(ranges) == 0:
@@ -208,11 +208,11 @@ class _Task:
         self.ranges = tuple(ranges)
         self.in_features = in_features
         low, high = torch.tensor([r.interpolation for r in self.ranges]).T[..., None, None]
-        self._low, self._span = low, high - low
+        self.low, self.span = low, high - low
 
     def interpolation_inputs(self, streams: ReplicaStreams, n: int) -> Tensor:
         """Draw ``(replicas, n, in_features)`` inputs of the training distribution."""
-        return self._uniform(streams, n).mul_(self._span).add_(self._low)
+        return self._uniform(streams, n).mul_(self.span).add_(self.low)
 
     def extrapolation_inputs(self, streams: ReplicaStreams, n: int) -> Tensor:
         """Draw ``(replicas, n, in_features)`` inputs of the extrapolation distribution."""
@@ -328,7 +328,7 @@ class ArithmeticDatasetTask(_Task):
             raise ValueError(f"each seed must occur equally often; got them {counts.tolist()} times")
         members = streams.rows.argsort(stable=True).view(len(counts), -1)
         numbers = streams.distinct((len(self.ranges), self.in_features, n))
-        return SharedInputs(numbers, members, self._low, self._span)
+        return SharedInputs(numbers, members, self.low, self.span)
 
     def target(self, x: Tensor | SharedInputs) -> Tensor:
         """Product of the two sums, ``(replicas, n, 1)``."""

@@ -1,6 +1,7 @@
 """The variants of the sNMU: an NMU when evaluated, what their names say when trained."""
 
 import math
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -9,7 +10,7 @@ from scipy import stats
 
 from nmu import functional
 from nmu.experiments import single_module
-from nmu.experiments.variants import compare
+from nmu.experiments.variants import compare, verdicts
 from nmu.layers import NMU
 from nmu.metrics import best_step
 from nmu.tasks import RANGES, ReplicaStreams, SingleModuleTask
@@ -179,3 +180,55 @@ def test_modules_are_compared_with_the_nmu():
     assert both.loc["b", "p"] == 0.5
     assert both.loc["a", "rate"].value == 0.75
     assert compare(runs, ["U[1,2]"])["of"].tolist() == [2, 2, 2]
+
+
+def table_of(outcome, successes):
+    """Runs of 25 seeds on nine ranges: how many succeed, by module, on the ranges named; else all."""
+    rows = [
+        (module, str(range_), seed, seed < counts.get(str(range_), 25))
+        for module, counts in successes.items()
+        for range_ in RANGES
+        for seed in range(25)
+    ]
+    return pd.DataFrame(rows, columns=["module", "interpolation_range", "seed", outcome])
+
+
+def test_verdicts():
+    lost = {"U[-2,-1]": 20, "U[-1.2,-1.1]": 20}
+    two = {
+        "NMU": lost,
+        "repairs all": {},
+        "repairs most": {"U[-1.2,-1.1]": 24},
+        "repairs few": {**lost, "U[-2,-1]": 25},
+        "loses more": {**lost, "U[-2,-1]": 10},
+        "repairs and breaks": {"U[1,2]": 1},
+        "in one table only": {},
+    }
+    ten = {name: {} for name in two} | {
+        "repairs all": {"U[1,2]": 15, "U[10,20]": 0},
+        "repairs few": {"U[10,20]": 0},
+    }
+    stack = {name: {"U[-2,2]": 15, "U[1,2]": 10} for name in two} | {
+        "repairs all": {},
+        "repairs most": {"U[-2,2]": 20, "U[0.1,0.2]": 21, "U[-0.2,-0.1]": 23},
+        "repairs few": {"U[-2,2]": 9, "U[0.1,0.2]": 21},
+    }
+    del stack["in one table only"]
+    found = verdicts(table_of("solved", two), table_of("solved", ten), table_of("rounded", stack))
+    assert found.T.to_dict("list") == {
+        "repairs all": ["all", "worse", "better", "same"],
+        "repairs most": ["some", "same", "same", "worse"],
+        "repairs few": ["none", "same", "worse", "same"],
+        "loses more": ["worse", "same", "same", "same"],
+        "repairs and breaks": ["worse", "same", "same", "same"],
+    }
+
+
+def test_predictions_are_in_the_words_of_verdicts():
+    predicted = pd.read_csv(Path(__file__).parents[1] / "book" / "09-predictions.csv", index_col="variant")
+    assert list(predicted.index) == list(VARIANTS)
+    runs = table_of("solved", {"NMU": {}, "a": {}})
+    found = verdicts(runs, runs, runs.rename(columns={"solved": "rounded"}))
+    assert list(found) == list(predicted)
+    assert set(predicted["two inputs"]) <= {"all", "some", "none", "worse"}
+    assert set(predicted.drop(columns="two inputs").stack()) <= {"better", "same", "worse"}
