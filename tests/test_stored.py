@@ -40,9 +40,13 @@ def test_what_was_run_is_what_the_experiment_plans(stored, name):
     assert all(len(table) for table in tables.values())
 
 
-@pytest.mark.parametrize(("name", "inputs"), [("single_module", 2), ("redundancy", redundancy.IN_FEATURES)])
-def test_no_run_is_missing(stored, name, inputs):
-    tables, _ = stored[name]
+SINGLE = ("single_module", "redundancy", "variants", "variants_redundancy")
+"""Experiments on one unit."""
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_no_run_is_missing(stored, name):
+    tables, manifest = stored[name]
     modules = list(EXPERIMENTS[name].MODULES)
     runs = tables["runs.csv"]
     expected = [
@@ -60,25 +64,28 @@ def test_no_run_is_missing(stored, name, inputs):
     assert len(curves) == len(runs) * 51
     assert curves["step"].tolist() == list(range(0, 50_001, 1_000)) * len(runs)
 
-    weights = tables["weights.csv.gz"].query("module == 'NMU'")
-    assert len(weights) == 225 * inputs
-    assert weights["initial"].between(0.25, 0.75).all()
+    nmus = [module for module in modules if module == "NMU" or "variants" in name]
+    weights = tables["weights.csv.gz"].query("module in @nmus")
+    assert len(weights) == 225 * manifest["spec"]["in_features"] * len(nmus)
     assert weights["best"].between(0, 1).all()
+    moved = weights["module"].isin(["moved-start", "near-1-start"])
+    assert weights.loc[~moved, "initial"].between(0.25, 0.75).all()
+    assert weights.loc[moved, "initial"].between(0.25, 1).all()
 
 
-def test_the_runs_agree_with_their_curves(stored):
+@pytest.mark.parametrize("name", SINGLE)
+def test_the_runs_agree_with_their_curves(stored, name):
     """The errors at the best step, and the step at which a run is solved, follow from the curves."""
-    for name in ("single_module", "redundancy"):
-        tables, _ = stored[name]
-        replica = ["module", "interpolation_range", "seed"]
-        curves = tables["curves.csv.gz"].fillna(np.inf)
-        best = curves.loc[curves.groupby(replica, sort=False)["interpolation_error"].idxmin()]
-        runs = tables["runs.csv"]
-        assert (best[replica].to_numpy() == runs[replica].to_numpy()).all()
-        np.testing.assert_allclose(best["interpolation_error"], runs["interpolation_error"], rtol=1e-4)
-        first = curves[curves["extrapolation_error"] < 1e-5].groupby(replica)["step"].min()
-        solved = runs[runs["solved"]].set_index(replica)["solved_at"]
-        assert (first.reindex(solved.index) == solved).all()
+    tables, _ = stored[name]
+    replica = ["module", "interpolation_range", "seed"]
+    curves = tables["curves.csv.gz"].fillna(np.inf)
+    best = curves.loc[curves.groupby(replica, sort=False)["interpolation_error"].idxmin()]
+    runs = tables["runs.csv"]
+    assert (best[replica].to_numpy() == runs[replica].to_numpy()).all()
+    np.testing.assert_allclose(best["interpolation_error"], runs["interpolation_error"], rtol=1e-4)
+    first = curves[curves["extrapolation_error"] < 1e-5].groupby(replica)["step"].min()
+    solved = runs[runs["solved"]].set_index(replica)["solved_at"]
+    assert (first.reindex(solved.index) == solved).all()
 
 
 @pytest.mark.slow
@@ -107,12 +114,20 @@ def test_a_row_computed_again(stored, name, module, range_, seed):
     np.testing.assert_allclose(again["sparsity_error"], expected["sparsity_error"], atol=1e-6)
 
 
-@pytest.mark.parametrize("module", single_module.MODULES)
-def test_the_start_of_every_module_computed_again(stored, module):
-    tables, _ = stored["single_module"]
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [(name, module) for name in SINGLE if name != "redundancy" for module in EXPERIMENTS[name].MODULES],
+)
+def test_the_start_of_every_module_computed_again(stored, name, module):
+    tables, manifest = stored[name]
     range_, seed = RANGES[6], 5
     history, _ = single_module.run(
-        single_module.MODULES[module], seeds=[seed], ranges=[range_], steps=2_000, progress=False
+        EXPERIMENTS[name].MODULES[module],
+        seeds=[seed],
+        ranges=[range_],
+        steps=2_000,
+        in_features=manifest["spec"]["in_features"],
+        progress=False,
     )
 
     def of_replica(table):
