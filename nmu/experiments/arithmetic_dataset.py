@@ -172,7 +172,7 @@ def experiment(
     ranges: Sequence[Range] = RANGES,
     in_features: int = IN_FEATURES,
     steps: int = STEPS,
-    regularizer_ramp: tuple[int, int] = REGULARIZER_RAMP,
+    regularizer_ramp: tuple[int, int] | None = REGULARIZER_RAMP,
     log_every: int = LOG_EVERY,
     device: str = "cpu",
 ) -> Experiment:
@@ -184,8 +184,10 @@ def experiment(
         The units that multiply, by name.
     name : str, optional
         Name of the experiment.
-    seeds, ranges, in_features, steps, regularizer_ramp, log_every, device : optional
+    seeds, ranges, in_features, steps, log_every, device : optional
         As for :func:`run`.
+    regularizer_ramp : tuple of int, optional
+        As for :func:`run`; None for the second half of the steps.
 
     Returns
     -------
@@ -196,7 +198,7 @@ def experiment(
     options = {
         "in_features": in_features,
         "steps": steps,
-        "regularizer_ramp": list(regularizer_ramp),
+        "regularizer_ramp": list(regularizer_ramp or (steps // 2, steps)),
         "log_every": log_every,
         "device": device,
     }
