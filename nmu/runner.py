@@ -26,7 +26,7 @@ __all__ = ["Experiment", "RunError", "Shard", "finished", "process_pool", "prove
 
 PACKAGE = Path(__file__).parent
 VERSIONS = ("torch", "numpy", "pandas", "nmu")
-SOURCES = "functional layers baselines* baselines*/* variants tasks training metrics"
+SOURCES = "functional layers baselines* baselines*/* variants images*/* tasks training metrics"
 # What the numbers come from, read when this module is imported: as old as the code that will run.
 _OWN_SOURCES = {
     f"nmu/{path.relative_to(PACKAGE).as_posix()}": path.read_bytes()
