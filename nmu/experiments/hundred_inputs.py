@@ -18,6 +18,7 @@ STEPS = 1_000_000
 
 experiment = partial(
     arithmetic_dataset.experiment,
+    modules=MODULES,
     name="hundred_inputs",
     seeds=SEEDS,
     in_features=IN_FEATURES,

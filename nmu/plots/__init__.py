@@ -5,6 +5,7 @@ repeat what a colour says. Figures keep a light ground, so that they read in dar
 """
 
 from nmu.plots.benchmark import module_estimates, outcome_bars, success_grid, weight_rows
+from nmu.plots.choice import shift_shares
 from nmu.plots.maps import basins, landscapes, surface_grid, surfaces, trap_map
 from nmu.plots.noise import effective_weight_rows, nested_basins, shares
 from nmu.plots.stacked import curvature_rows, stack_errors, stack_weights
@@ -24,6 +25,7 @@ __all__ = [
     "nested_basins",
     "outcome_bars",
     "shares",
+    "shift_shares",
     "stack_errors",
     "stack_weights",
     "success_grid",
