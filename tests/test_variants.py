@@ -202,7 +202,8 @@ def test_verdicts():
         "repairs few": {**lost, "U[-2,-1]": 25},
         "loses more": {**lost, "U[-2,-1]": 10},
         "repairs and breaks": {"U[1,2]": 1},
-        "in one table only": {},
+        "not stacked": {},
+        "two inputs only": {},
     }
     ten = {name: {} for name in two} | {
         "repairs all": {"U[1,2]": 15, "U[10,20]": 0},
@@ -213,7 +214,7 @@ def test_verdicts():
         "repairs most": {"U[-2,2]": 20, "U[0.1,0.2]": 21, "U[-0.2,-0.1]": 23},
         "repairs few": {"U[-2,2]": 9, "U[0.1,0.2]": 21},
     }
-    del stack["in one table only"]
+    del ten["two inputs only"], stack["two inputs only"], stack["not stacked"]
     found = verdicts(table_of("solved", two), table_of("solved", ten), table_of("rounded", stack))
     assert found.T.to_dict("list") == {
         "repairs all": ["all", "worse", "better", "same"],
@@ -221,6 +222,8 @@ def test_verdicts():
         "repairs few": ["none", "same", "worse", "same"],
         "loses more": ["worse", "same", "same", "same"],
         "repairs and breaks": ["worse", "same", "same", "same"],
+        "not stacked": ["all", "same", "not run", "not run"],
+        "two inputs only": ["all", "not run", "not run", "not run"],
     }
 
 
