@@ -88,7 +88,7 @@ def verdicts(two: pd.DataFrame, ten: pd.DataFrame, stack: pd.DataFrame) -> pd.Da
     Returns
     -------
     pandas.DataFrame
-        One row for each module of ``two`` that is in another table as well, but for the NMU, in their order.
+        One row for each module of ``two`` but the NMU, in their order.
         Columns ``two inputs``: all, some, none or worse; ``ten inputs`` (on :data:`SOLVED_WITH_TEN`), ``stack
         wide`` (on :data:`STACK_WIDE`) and ``stack small`` (on :data:`STACK_SMALL`): better, same or worse,
         or ``not run`` where a module is missing.
@@ -105,13 +105,7 @@ def verdicts(two: pd.DataFrame, ten: pd.DataFrame, stack: pd.DataFrame) -> pd.Da
             "stack small": _words(compare(stack, STACK_SMALL, "rounded")),
         }
     )
-    return (
-        table.reindex(repair.index)
-        .drop(index="NMU")
-        .dropna(thresh=2)
-        .fillna("not run")
-        .rename_axis("variant")
-    )
+    return table.reindex(repair.index).drop(index="NMU").fillna("not run").rename_axis("variant")
 
 
 def _words(against_nmu: pd.DataFrame) -> pd.Series:
