@@ -220,7 +220,7 @@ def test_damaged_or_foreign_results_are_refused(nmu):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "redundency"], "there is no experiment 'redundency'; did you mean redundancy?"),
+        (["run", "redundency"], "there is no experiment 'redundency'; did you mean redundancy"),
         (["show", "surfaces"], "did you mean surface"),
         (["status", "x"], "there is no experiment 'x'; there are single_module, redundancy, surface"),
         (["run", "surface", "--ranges", "U[1,2]"], "surface has no --ranges"),

@@ -1,4 +1,4 @@
-"""The variants of :mod:`nmu.variants` on the Single Module Task."""
+"""Variants of the sNMU, and simpler ways to the same end, on the Single Module Task."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""The variants of :mod:`nmu.variants` with ten inputs, of which the first two are to be multiplied.
+"""The variants with ten inputs, of which the first two are to be multiplied.
 
 Variants that lose ranges with two inputs already are left out.
 """

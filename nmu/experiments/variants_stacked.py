@@ -1,4 +1,4 @@
-"""Intervals of the noise, and the variants of :mod:`nmu.variants`, on the Arithmetic Dataset Task.
+"""Intervals of the noise, and the variants of the sNMU, on the Arithmetic Dataset Task.
 
 The intervals are those of arXiv 2211.05624, figure 5. Variants that lose ranges with two inputs already are
 left out. A third of the steps of :mod:`nmu.experiments.arithmetic_dataset`; the regulariser's ramp takes the
