@@ -251,7 +251,11 @@ def sparsity_regularizer(weight: Tensor) -> Tensor:
 
 
 def sparsity_error(weight: Tensor) -> Tensor:
-    r"""Largest distance of a weight from -1, 0 or 1: :math:`\max_{oi} \min(|W_{oi}|, |1 - |W_{oi}||)`.
+    r"""Largest distance of a weight from -1, 0 or 1.
+
+    .. math::
+
+        \max_{oi} \min(|W_{oi}|, |1 - |W_{oi}||)
 
     Parameters
     ----------
