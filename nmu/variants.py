@@ -100,11 +100,11 @@ class NoisyInputNMU(StochasticNMU):
 
 
 class DropoutNMU(NoisyInputNMU):
-    """Dropout on the inputs: each is 0 with probability 0.1, else divided by 0.9 [srivastava2014]_.
+    """Dropout on the inputs: each is 0 with probability 0.1, else divided by 0.9.
 
     References
     ----------
-    .. [srivastava2014] Srivastava et al., "Dropout", JMLR 15, 2014.
+    Srivastava et al., "Dropout", JMLR 15, 2014.
     """
 
     rate = 0.1
@@ -132,11 +132,11 @@ class NoisyWeightNMU(StochasticNMU):
 class BinaryNMU(StochasticNMU):
     """Each weight is 1 with the probability that it gives, else 0, for each row and input.
 
-    The gradient passes straight through to the probability [bengio2013]_.
+    The gradient passes straight through to the probability.
 
     References
     ----------
-    .. [bengio2013] Bengio, Leonard and Courville, arXiv 1308.3432.
+    Bengio, Leonard and Courville, arXiv 1308.3432.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -154,11 +154,11 @@ class BinaryNMU(StochasticNMU):
 
 
 class GradientNoiseNMU(NMU):
-    r"""NMU with Gaussian noise on its gradient, of variance :math:`0.3 / (1 + t)^{0.55}` [neelakantan2015]_.
+    r"""NMU with Gaussian noise on its gradient, of variance :math:`0.3 / (1 + t)^{0.55}`.
 
     References
     ----------
-    .. [neelakantan2015] Neelakantan et al., arXiv 1511.06807.
+    Neelakantan et al., arXiv 1511.06807.
     """
 
     def __init__(self, *arguments, **options):

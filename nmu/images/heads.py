@@ -47,7 +47,10 @@ HEADS: dict[str, Callable[[], nn.Module]] = {
     "sNMU": partial(StochasticNMU, 2, 1, noise=(1.0, 5.0)),
     "sNMU-batch": partial(StochasticNMU, 2, 1, noise="batch"),
 }
-"""The heads by name; each makes a module that maps ``(n, 2)`` to ``(n, 1)``."""
+"""The heads by name; each makes a module that maps ``(n, 2)`` to ``(n, 1)``.
+
+:meta hide-value:
+"""
 
 
 class RecurrentProduct(nn.Module):
