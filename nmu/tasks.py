@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 
 import numpy as np
@@ -122,6 +123,14 @@ class ReplicaStreams:
         ]
         self._block = block
         self._numbers = torch.empty(len(different), 0)
+
+    @cached_property
+    def members(self) -> Tensor:
+        """The replicas of each different seed, ``(different seeds, replicas / different seeds)``."""
+        counts = self.rows.bincount()
+        if (counts != counts[0]).any():
+            raise ValueError(f"each seed must occur equally often; got them {counts.tolist()} times")
+        return self.rows.argsort(stable=True).view(len(counts), -1)
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
         """Draw the next numbers from U[0, 1) of every stream.
@@ -323,10 +332,7 @@ class ArithmeticDatasetTask(_Task):
         ValueError
             If the seeds of ``streams`` do not occur equally often.
         """
-        counts = streams.rows.bincount()
-        if (counts != counts[0]).any():
-            raise ValueError(f"each seed must occur equally often; got them {counts.tolist()} times")
-        members = streams.rows.argsort(stable=True).view(len(counts), -1)
+        members = streams.members
         numbers = streams.distinct((len(self.ranges), self.in_features, n))
         return SharedInputs(numbers, members, self.low, self.span)
 

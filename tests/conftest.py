@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import matplotlib
@@ -38,13 +38,26 @@ def _seed():
     torch.manual_seed(20221121)
 
 
+@contextmanager
+def _threads(count):
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def one_thread():
+    """For tensors so small that they only wait for a second thread."""
+    with _threads(1):
+        yield
+
+
 @pytest.fixture
 def two_threads():
     """More threads than training uses, and the former number back at the end."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
+    with _threads(2):
+        yield
 
 
 @pytest.fixture

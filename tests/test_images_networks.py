@@ -9,20 +9,12 @@ from nmu.images.heads import HEADS, RecurrentProduct, input_regularizer
 from nmu.images.networks import IsolatedProduct, OverlappingProduct, SequentialProduct, expected_digit
 from nmu.images.sizes import BUNDLED, PAPER, SMALL
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 SIZES = pytest.mark.parametrize("sizes", [PAPER, SMALL, BUNDLED], ids=["paper", "small", "bundled"])
 NETWORKS = pytest.mark.parametrize(
     ("network", "side", "digits"),
     [(IsolatedProduct, "side", 2), (OverlappingProduct, "canvas", 2), (SequentialProduct, "side", 3)],
 )
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Tensors this small only wait for a second thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def set_weight(head, values):

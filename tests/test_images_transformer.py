@@ -6,6 +6,7 @@ import torch
 from nmu.images import transformer
 from nmu.images.sizes import BUNDLED, PAPER, SMALL
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 CONTROL = transformer.control_grid()
 AFFINE = [
     ([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]),
@@ -13,15 +14,6 @@ AFFINE = [
     ([[0.6, -0.8], [0.8, 0.6]], [0.0, 0.3]),
     ([[1.0, 0.4], [-0.2, 0.5]], [-0.3, 0.1]),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Tensors this small only wait for a second thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """How large the networks are, and which images they take."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["BUNDLED", "PAPER", "SMALL", "Sizes"]
 
@@ -49,26 +49,16 @@ PAPER = Sizes(
 )
 """MNIST, as the paper's code has it."""
 
-SMALL = Sizes(
-    side=28,
-    canvas=42,
-    pixels=(0.1307, 0.3081),
-    classifier=(8, 16, 64),
-    localizer=(8, 8, 32),
-    regression=(8, 16, 64),
-    kernel=5,
-    padding=0,
-    shrink=2,
-)
+SMALL = replace(PAPER, classifier=(8, 16, 64), localizer=(8, 8, 32), regression=(8, 16, 64))
 """MNIST on two cores."""
 
 BUNDLED = Sizes(
     side=8,
     canvas=12,
     pixels=(0.3053, 0.3760),
-    classifier=(8, 16, 64),
-    localizer=(8, 8, 32),
-    regression=(8, 16, 64),
+    classifier=SMALL.classifier,
+    localizer=SMALL.localizer,
+    regression=SMALL.regression,
     kernel=3,
     padding=1,
     shrink=1,
