@@ -18,7 +18,7 @@ import typer
 from nmu import _arguments as arguments
 from nmu import bench as benchmark
 from nmu import plots, runner
-from nmu.experiments import EXPERIMENTS, single_module
+from nmu.experiments import EXPERIMENTS, digit_products, single_module
 from nmu.runner import Experiment, RunError
 from nmu.store import StoreError, read_results, write_results
 
@@ -36,24 +36,6 @@ app = typer.Typer(
     help="Run the experiments of the book, look at their results, time the package.",
 )
 
-Name = Annotated[str, typer.Argument(help="The experiment; `list` shows them.", metavar="NAME")]
-Seeds = Annotated[
-    str | None,
-    typer.Option(help="How many, as in 25, or which: 9,11,13 or 25-49.", show_default="the paper's"),
-]
-Modules = Annotated[
-    str | None,
-    typer.Option(
-        help="Names, such as NMU,sNMU. A class of your own is FILE:CLASS: my_units:Mine is the class Mine "
-        "of my_units.py in this folder.",
-        show_default="all",
-    ),
-]
-Ranges = Annotated[
-    str | None, typer.Option(help="Training ranges, such as 'U[1,2] U[-2,2]'.", show_default="all nine")
-]
-Steps = Annotated[int | None, typer.Option(min=1, help="Number of updates.", show_default="the paper's")]
-Device = Annotated[str, typer.Option(help="Where to compute, as torch names it: cpu, cuda.")]
 Output = Annotated[Path, typer.Option(help="Folder of the results; NAME becomes a folder in it.")]
 Source = Annotated[
     Path | None,
@@ -73,12 +55,14 @@ def list_() -> None:
 
 @app.command()
 def run(
-    name: Name,
-    seeds: Seeds = None,
-    modules: Modules = None,
-    ranges: Ranges = None,
-    steps: Steps = None,
-    device: Device = "cpu",
+    name: arguments.Name,
+    seeds: arguments.Seeds = None,
+    modules: arguments.Modules = None,
+    ranges: arguments.Ranges = None,
+    steps: arguments.Steps = None,
+    size: arguments.Size = None,
+    epochs: arguments.Epochs = None,
+    device: arguments.Device = "cpu",
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes on this machine.", show_default="1")
     ] = None,
@@ -94,7 +78,16 @@ def run(
     """Run an experiment, or go on with one that was stopped: by the same command."""
     if workers is not None and scheduler is not None:
         raise typer.BadParameter("--workers are processes here, --scheduler computes elsewhere; give one")
-    plan = arguments.plan(name, seeds, modules, ranges, steps, device)
+    plan = arguments.plan(
+        name,
+        seeds=seeds,
+        modules=modules,
+        ranges=ranges,
+        steps=steps,
+        size=size,
+        epochs=epochs,
+        device=device,
+    )
     if scheduler is None:
         arguments.check_device(device)
     folder = output / name
@@ -108,16 +101,27 @@ def run(
 
 @app.command()
 def status(
-    name: Name,
-    seeds: Seeds = None,
-    modules: Modules = None,
-    ranges: Ranges = None,
-    steps: Steps = None,
-    device: Device = "cpu",
+    name: arguments.Name,
+    seeds: arguments.Seeds = None,
+    modules: arguments.Modules = None,
+    ranges: arguments.Ranges = None,
+    steps: arguments.Steps = None,
+    size: arguments.Size = None,
+    epochs: arguments.Epochs = None,
+    device: arguments.Device = "cpu",
     output: Source = None,
 ) -> None:
     """Show which parts of a run are finished; it takes the options of the run."""
-    plan = arguments.plan(name, seeds, modules, ranges, steps, device)
+    plan = arguments.plan(
+        name,
+        seeds=seeds,
+        modules=modules,
+        ranges=ranges,
+        steps=steps,
+        size=size,
+        epochs=epochs,
+        device=device,
+    )
     folder = _existing(name, output)
     with _explained(plan, folder):
         done = runner.finished(plan, folder)
@@ -134,13 +138,13 @@ def status(
     for shard, is_there in zip(plan.shards, done, strict=True):
         typer.echo(
             f"  {'finished' if is_there else 'missing '}  {shard.spec['module']}, "
-            f"{_seeds_text(shard.spec['seeds'])}, {shard.spec['steps']:,} steps"
+            f"{_seeds_text(shard.spec['seeds'])}, {_length_text(shard.spec)}"
         )
 
 
 @app.command()
 def show(
-    name: Name,
+    name: arguments.Name,
     output: Source = None,
     figure: Annotated[
         Path | None, typer.Option(help="File of the figure.", show_default="NAME.png in this folder")
@@ -165,6 +169,11 @@ def show(
         typer.echo(runs.groupby(["module", "steps"], sort=False)[errors].median().to_string())
         typer.echo("\nMedians over the seeds, after the last step.")
         drawn = plots.surfaces(tables["surface.csv.gz"])
+    elif "label_accuracy" in runs:
+        summary = digit_products.summarize(runs)
+        typer.echo(summary.map("{:.3f}".format).to_string())
+        typer.echo("\nMeans over the seeds after the last epoch, with intervals of 95 %; numbers rounded.")
+        drawn = plots.accuracies(runs)
     else:
         for module, group in runs.groupby("module", sort=False):
             text = single_module.format_summary(single_module.summarize(group))
@@ -311,6 +320,10 @@ def _seeds_text(seeds: Sequence[int]) -> str:
     if list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
         return f"seeds {seeds[0]} to {seeds[-1]}"
     return f"seeds {', '.join(map(str, seeds))}"
+
+
+def _length_text(spec: dict) -> str:
+    return f"{spec['steps']:,} steps" if "steps" in spec else f"{spec['epochs']:,} epochs"
 
 
 if __name__ == "__main__":

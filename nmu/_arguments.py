@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import ModuleType
+from typing import Annotated
 
 import torch
 import typer
@@ -19,21 +20,74 @@ from nmu.experiments import EXPERIMENTS, single_module
 from nmu.runner import Experiment
 from nmu.tasks import RANGES, Range
 
-__all__ = ["check_device", "known", "plan"]
+__all__ = [
+    "Device",
+    "Epochs",
+    "Modules",
+    "Name",
+    "Ranges",
+    "Seeds",
+    "Size",
+    "Steps",
+    "check_device",
+    "known",
+    "plan",
+]
 
 MOST_SEEDS = 100_000
 
+Name = Annotated[str, typer.Argument(help="The experiment; `list` shows them.", metavar="NAME")]
+Seeds = Annotated[
+    str | None,
+    typer.Option(help="How many, as in 25, or which: 9,11,13 or 25-49.", show_default="the paper's"),
+]
+Modules = Annotated[
+    str | None,
+    typer.Option(
+        help="Names, such as NMU,sNMU. A class of your own is FILE:CLASS: my_units:Mine is the class Mine "
+        "of my_units.py in this folder.",
+        show_default="all",
+    ),
+]
+Ranges = Annotated[
+    str | None, typer.Option(help="Training ranges, such as 'U[1,2] U[-2,2]'.", show_default="all nine")
+]
+Steps = Annotated[int | None, typer.Option(min=1, help="Number of updates.", show_default="the paper's")]
+Size = Annotated[
+    str | None,
+    typer.Option(
+        help="For images: paper or small networks on MNIST, or bundled digits.", show_default="small"
+    ),
+]
+Epochs = Annotated[
+    int | None, typer.Option(min=1, help="For images: how often all are met.", show_default="the size's")
+]
+Device = Annotated[str, typer.Option(help="Where to compute, as torch names it: cpu, cuda.")]
+
 
 def plan(
-    name: str, seeds: str | None, modules: str | None, ranges: str | None, steps: int | None, device: str
+    name: str,
+    *,
+    seeds: str | None,
+    modules: str | None,
+    ranges: str | None,
+    steps: int | None,
+    size: str | None,
+    epochs: int | None,
+    device: str,
 ) -> Experiment:
     """Plan an experiment with the options that were given; ``None`` for one that was not."""
     module = known(name)
+    sizes = getattr(module, "SETTINGS", None)
+    if size is not None and sizes is None:
+        raise typer.BadParameter(f"{name} has no --size")
     given = {
         "seeds": None if seeds is None else _seeds(seeds),
         "modules": None if modules is None else _modules(modules, module),
         "ranges": None if ranges is None else _ranges(ranges),
         "steps": steps,
+        "size": None if size is None else _match(size, sizes, "size"),
+        "epochs": epochs,
         "device": device,
     }
     given = {option: value for option, value in given.items() if value is not None}
@@ -79,7 +133,8 @@ def _seeds(text: str) -> list[int]:
 
 
 def _modules(text: str, experiment: ModuleType) -> dict[str, Callable[..., nn.Module]]:
-    known = {**single_module.MODULES, **experiment.MODULES}
+    on_numbers = "steps" in inspect.signature(experiment.experiment).parameters
+    known = {**(single_module.MODULES if on_numbers else {}), **experiment.MODULES}
     names = text.replace(",", " ").split()
     if not names:
         raise typer.BadParameter("--modules takes one or more names; `list` shows them")

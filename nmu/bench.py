@@ -13,8 +13,10 @@ from tqdm import tqdm
 from nmu.experiments import single_module
 from nmu.experiments.single_module import BATCH_SIZE
 from nmu.layers import StochasticNMU
-from nmu.runner import process_pool, provenance
-from nmu.tasks import RANGES, ReplicaStreams, SingleModuleTask
+from nmu.provenance import provenance
+from nmu.runner import process_pool
+from nmu.streams import ReplicaStreams
+from nmu.tasks import RANGES, SingleModuleTask
 from nmu.training import initialize, train
 
 __all__ = ["MODULES", "growth", "growth_manifest", "measure"]

@@ -19,6 +19,7 @@ __all__ = [
     "Estimate",
     "Paired",
     "best_step",
+    "mean",
     "paired",
     "solved",
     "solved_at",
@@ -151,6 +152,29 @@ def paired(changed: Sequence[bool], before: Sequence[bool]) -> Paired:
     repaired, broken = int((changed & ~before).sum()), int((before & ~changed).sum())
     split = repaired + broken
     return Paired(repaired, broken, float(stats.binomtest(repaired, split).pvalue) if split else 1.0)
+
+
+def mean(values: Sequence[float]) -> Estimate:
+    """Mean of a few runs, or of their differences, with its interval from Student's t.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One a run.
+
+    Raises
+    ------
+    ValueError
+        If there is no value, or one is not finite.
+    """
+    values = np.asarray(values, dtype=float)
+    if values.size == 0 or not np.isfinite(values).all():
+        raise ValueError(f"values must be finite, and one or more; got {values.tolist()}")
+    average = float(values.mean())
+    if values.size == 1:
+        return Estimate(average, np.nan, np.nan, "a single run")
+    half = float(stats.t.ppf(0.975, values.size - 1) * stats.sem(values))
+    return Estimate(average, average - half, average + half)
 
 
 def solved_at_mean(steps: Sequence[float]) -> Estimate:

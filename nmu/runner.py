@@ -1,32 +1,29 @@
 """An experiment as a list of parts, computed here or by any executor, that goes on after a stop."""
 
 import hashlib
-import importlib.metadata
 import inspect
 import multiprocessing
 import os
 import platform
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 from tqdm import tqdm
 
+from nmu.provenance import PACKAGE, provenance
 from nmu.store import canonical, check_unclaimed, read_shard, sweep, write_results, write_shard
 
-__all__ = ["Experiment", "RunError", "Shard", "finished", "process_pool", "provenance", "run"]
+__all__ = ["Experiment", "RunError", "Shard", "finished", "process_pool", "run"]
 
-PACKAGE = Path(__file__).parent
-VERSIONS = ("torch", "numpy", "pandas", "nmu")
-SOURCES = "functional layers baselines* baselines*/* variants images*/* tasks training metrics"
+SOURCES = "functional streams layers baselines* baselines*/* variants images*/* tasks training metrics"
 # What the numbers come from, read when this module is imported: as old as the code that will run.
 _OWN_SOURCES = {
     f"nmu/{path.relative_to(PACKAGE).as_posix()}": path.read_bytes()
@@ -52,11 +49,15 @@ class Shard:
         module, or a :func:`functools.partial` of one, so that another process can import it.
     units : tuple of type
         Classes whose source files determine the result as well.
+    resumable : bool
+        Whether ``compute`` takes ``checkpoint``, the path of a file in which it may keep how far it is and
+        from which it goes on; the file is deleted once the part is finished.
     """
 
     spec: dict
     compute: Callable[..., dict[str, pd.DataFrame]]
     units: tuple[type, ...] = ()
+    resumable: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,11 +144,12 @@ def run(
         def save(index: int, result: tuple[dict[str, pd.DataFrame], dict]) -> None:
             tables, record = result
             write_shard(paths[index], tables, {"spec": keys[index], **record})
+            _checkpoint(paths[index]).unlink(missing_ok=True)
             parts[index] = read_shard(paths[index], keys[index])
             bar.set_description(_label(experiment, index), refresh=False)
             bar.update()
 
-        tasks = {i: (_work, experiment.shards[i], keys[i]["code"]) for i in missing}
+        tasks = {i: (_work, experiment.shards[i], keys[i]["code"], _checkpoint(paths[i])) for i in missing}
         if executor is None:
             for index, (work, *arguments) in tasks.items():
                 bar.set_description(_label(experiment, index))
@@ -228,7 +230,7 @@ def _collect(executor: Executor, tasks: dict, part: Callable, save: Callable) ->
                 save(index, future.result())
 
 
-def _work(shard: Shard, code: str, progress: bool) -> tuple[dict[str, pd.DataFrame], dict]:
+def _work(shard: Shard, code: str, checkpoint: Path, progress: bool) -> tuple[dict[str, pd.DataFrame], dict]:
     """Compute one part, here or in a worker; return its tables and where they come from."""
     if _code(shard) != code:
         raise RuntimeError(
@@ -236,7 +238,8 @@ def _work(shard: Shard, code: str, progress: bool) -> tuple[dict[str, pd.DataFra
             "same version for all workers, and start again after an edit"
         )
     start = time.perf_counter()
-    tables = shard.compute(progress=progress)
+    options = {"checkpoint": checkpoint} if shard.resumable else {}
+    tables = shard.compute(progress=progress, **options)
     return tables, {"seconds": round(time.perf_counter() - start, 3), **provenance()}
 
 
@@ -247,6 +250,11 @@ def _places(experiment: Experiment, folder: Path) -> tuple[list[dict], list[Path
     if not names or len(set(names)) < len(names):
         raise ValueError(f"{experiment.name}: there must be parts, of different specifications")
     return keys, [folder / "shards" / f"{name}.zip" for name in names]
+
+
+def _checkpoint(path: Path) -> Path:
+    """Where the part that will be in a file keeps how far it is."""
+    return path.absolute().with_suffix(".checkpoint")
 
 
 def _code(shard: Shard) -> str:
@@ -304,45 +312,3 @@ def _merged(values: Iterable[object]) -> object:
     """Return the value that all have in common, or the list of the different ones."""
     different = [value for _, value in sorted({canonical(value): value for value in values}.items())]
     return different[0] if len(different) == 1 else different
-
-
-@cache
-def provenance() -> dict:
-    """Return where a number computed now comes from: ``commit``, ``versions`` and ``hardware``."""
-    versions = {name: importlib.metadata.version(name) for name in VERSIONS}
-    return {
-        "commit": _commit(),
-        "versions": {"python": platform.python_version(), **versions},
-        "hardware": {"processor": _processor(), "cores": os.cpu_count(), "memory_gib": _memory()},
-    }
-
-
-def _commit() -> str | None:
-    """Git commit of the package, marked if its files have changed since; None outside git."""
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", PACKAGE, *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    try:
-        git("ls-files", "--error-unmatch", "__init__.py")
-        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "--", ".") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return None
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def _memory() -> float | None:
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
-    except (AttributeError, ValueError, OSError):
-        return None

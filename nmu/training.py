@@ -27,7 +27,7 @@ its parameters from ``generator.uniform((R, ...))``. What follows is used wherev
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -35,9 +35,10 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from nmu.tasks import ReplicaStreams, SingleModuleTask
+from nmu.streams import ReplicaStreams
+from nmu.tasks import SingleModuleTask
 
-__all__ = ["History", "initialize", "train"]
+__all__ = ["History", "initialize", "one_thread", "train"]
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,7 @@ def train(
     errors: list[list[Tensor]] = []
     weights: dict[str, list[Tensor]] = {name: [] for name in _weights(model)}
     interrupted = False
-    with _one_thread(), tqdm(total=steps, disable=not progress, unit="step", mininterval=1) as bar:
+    with one_thread(), tqdm(total=steps, disable=not progress, unit="step", mininterval=1) as bar:
         try:
             for step in range(steps + 1):
                 if step % log_every == 0 or step == steps:
@@ -325,7 +326,8 @@ def _evaluate(model: nn.Module, evaluation_sets: list[tuple[Tensor, Tensor]]) ->
 
 
 @contextmanager
-def _one_thread():
+def one_thread() -> Iterator[None]:
+    """Let torch compute on one thread, as sums depend on how they are divided among several."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

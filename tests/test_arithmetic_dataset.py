@@ -10,7 +10,8 @@ import torch
 from nmu import functional
 from nmu.experiments import arithmetic_dataset as task_module
 from nmu.layers import NMU
-from nmu.tasks import RANGES, ArithmeticDatasetTask, ReplicaStreams, SingleModuleTask, weighted_sums
+from nmu.streams import ReplicaStreams
+from nmu.tasks import RANGES, ArithmeticDatasetTask, SingleModuleTask, weighted_sums
 
 
 def task(seeds=range(40), in_features=100, **options):

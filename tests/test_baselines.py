@@ -13,7 +13,8 @@ from torch import nn
 
 from nmu.baselines import GNALU, INALU, MLP, MNAC, NALU, NPU, RealNPU
 from nmu.baselines._base import _sigmoid
-from nmu.tasks import RANGES, ReplicaStreams, SingleModuleTask
+from nmu.streams import ReplicaStreams
+from nmu.tasks import RANGES, SingleModuleTask
 from nmu.training import initialize, train
 
 ORACLES = {

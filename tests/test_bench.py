@@ -3,7 +3,7 @@
 import pytest
 
 from nmu import bench
-from nmu.tasks import ReplicaStreams
+from nmu.streams import ReplicaStreams
 
 
 @pytest.mark.slow

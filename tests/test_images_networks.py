@@ -28,7 +28,7 @@ def set_weight(head, values):
 
 @pytest.mark.parametrize("name", HEADS)
 def test_every_head_multiplies_once_its_weights_are_one(name):
-    head = HEADS[name]().double()
+    head = HEADS[name](2, 1).double()
     if name != "exact":
         set_weight(head, [1.0, 1.0])
     x = 9 * torch.rand(50, 2, dtype=torch.float64)
@@ -39,7 +39,7 @@ def test_every_head_multiplies_once_its_weights_are_one(name):
 
 @pytest.mark.parametrize("name", HEADS)
 def test_heads_start_where_an_nmu_does(name):
-    weights = [parameter.detach() for _ in range(200) for parameter in HEADS[name]().parameters()]
+    weights = [parameter.detach() for _ in range(200) for parameter in HEADS[name](2, 1).parameters()]
     if name == "exact":
         assert not weights
     else:
@@ -57,7 +57,7 @@ def test_what_the_heads_compute():
         "NMU": (a * x[:, 0] + 1 - a) * (b * x[:, 1] + 1 - b),
     }
     for name, values in expected.items():
-        head = HEADS[name]().double()
+        head = HEADS[name](2, 1).double()
         if name != "exact":
             set_weight(head, [a, b])
         torch.testing.assert_close(head(x).squeeze(-1), values)
@@ -65,7 +65,7 @@ def test_what_the_heads_compute():
 
 @pytest.mark.parametrize("name", ["sNMU", "sNMU-batch"])
 def test_the_snmu_heads_are_an_nmu_in_evaluation(name):
-    head, unit = HEADS[name](), NMU(2, 1)
+    head, unit = HEADS[name](2, 1), NMU(2, 1)
     assert isinstance(head, StochasticNMU)
     unit.load_state_dict(head.state_dict())
     x = 9 * torch.rand(50, 2)
@@ -81,7 +81,7 @@ def test_the_snmu_heads_are_an_nmu_in_evaluation(name):
 
 @pytest.mark.parametrize("name", HEADS)
 def test_the_cell_is_the_unrolled_product_once_its_weights_are_one(name):
-    cell = RecurrentProduct(HEADS[name]()).double()
+    cell = RecurrentProduct(HEADS[name](2, 1)).double()
     if name != "exact":
         set_weight(cell.head, [1.0, 1.0])
     numbers = 1 + 8 * torch.rand(20, 12, dtype=torch.float64)
@@ -89,7 +89,7 @@ def test_the_cell_is_the_unrolled_product_once_its_weights_are_one(name):
 
 
 def test_the_cell_step_by_step():
-    cell = RecurrentProduct(set_weight(HEADS["NMU"](), [0.4, 0.7])).double()
+    cell = RecurrentProduct(set_weight(HEADS["NMU"](2, 1), [0.4, 0.7])).double()
     numbers = torch.rand(20, 3, dtype=torch.float64)
     state = torch.ones(20, dtype=torch.float64)
     for step, states in enumerate(cell(numbers).unbind(-1)):
@@ -101,13 +101,13 @@ def test_the_cell_step_by_step():
 
 def test_the_noise_of_each_step_is_its_own():
     torch.manual_seed(3)
-    cell = RecurrentProduct(HEADS["sNMU"]())
+    cell = RecurrentProduct(HEADS["sNMU"](2, 1))
     numbers = torch.full((500, 2), 4.0)
     states = cell(numbers)
     assert not torch.equal(cell(numbers), states)
     assert abs(torch.corrcoef(torch.stack((states[:, 0], states[:, 1] / states[:, 0])))[0, 1]) < 0.9
     torch.manual_seed(3)
-    assert torch.equal(RecurrentProduct(HEADS["sNMU"]())(numbers), states)
+    assert torch.equal(RecurrentProduct(HEADS["sNMU"](2, 1))(numbers), states)
 
 
 def test_the_input_regularizer():
@@ -145,7 +145,7 @@ class Told(nn.Module):
 
 @pytest.mark.parametrize("name", ["exact", "NMU"])
 def test_digits_that_are_read_right_multiply_right(name):
-    head = HEADS[name]()
+    head = HEADS[name](2, 1)
     if name == "NMU":
         set_weight(head, [1.0, 1.0])
     network = IsolatedProduct(head, BUNDLED)
@@ -162,7 +162,7 @@ def test_digits_that_are_read_right_multiply_right(name):
 @NETWORKS
 def test_shapes_and_gradients(network, side, digits, sizes):
     side = getattr(sizes, side)
-    model = network(HEADS["NMU"](), sizes)
+    model = network(HEADS["NMU"](2, 1), sizes)
     images = torch.rand(4, digits, side, side, requires_grad=True)
     products, read = model(images)
     assert products.shape == ((4, 3) if network is SequentialProduct else (4,))
@@ -183,12 +183,12 @@ def test_the_papers_layers():
     def weights(module):
         return [tuple(parameter.shape) for parameter in module.parameters() if parameter.dim() > 1]
 
-    isolated = IsolatedProduct(HEADS["exact"](), PAPER)
+    isolated = IsolatedProduct(HEADS["exact"](2, 1), PAPER)
     assert weights(isolated) == [(32, 1, 3, 3), (64, 32, 3, 3), (128, 9216), (10, 128)]
-    overlapping = OverlappingProduct(HEADS["exact"](), PAPER)
+    overlapping = OverlappingProduct(HEADS["exact"](2, 1), PAPER)
     localizer = [(20, 2, 5, 5), (20, 20, 5, 5), (32, 320), (32, 32)]
     assert weights(overlapping) == localizer * 2 + [(32, 2, 3, 3), (64, 32, 3, 3), (128, 4096), (10, 128)]
-    sequential = SequentialProduct(HEADS["exact"](), PAPER)
+    sequential = SequentialProduct(HEADS["exact"](2, 1), PAPER)
     assert weights(sequential) == [(20, 1, 5, 5), (50, 20, 5, 5), (500, 800), (1, 500)]
     rates = [module.p for module in isolated.modules() if isinstance(module, nn.Dropout)]
     assert rates == [0.25, 0.5]
@@ -199,7 +199,7 @@ def test_the_papers_layers():
 @NETWORKS
 def test_channels_last_makes_no_difference(network, side, digits, sizes):
     side = getattr(sizes, side)
-    model = network(HEADS["NMU"](), sizes).double().eval()
+    model = network(HEADS["NMU"](2, 1), sizes).double().eval()
     images = torch.rand(3, digits, side, side, dtype=torch.float64)
     expected = model(images)
     expected[0].sum().backward()
@@ -213,7 +213,7 @@ def test_channels_last_makes_no_difference(network, side, digits, sizes):
 
 
 def test_both_isolated_digits_go_through_the_same_network():
-    model = IsolatedProduct(HEADS["NMU"](), BUNDLED).eval()
+    model = IsolatedProduct(HEADS["NMU"](2, 1), BUNDLED).eval()
     images = torch.rand(5, 2, 8, 8)
     _, read = model(images)
     _, swapped = model(images.flip(1))
@@ -222,12 +222,16 @@ def test_both_isolated_digits_go_through_the_same_network():
 
 
 def test_what_the_transformers_look_at():
-    model = OverlappingProduct(HEADS["exact"](), BUNDLED).eval()
+    model = OverlappingProduct(HEADS["exact"](2, 1), BUNDLED).eval()
     canvases = torch.rand(5, 2, 12, 12)
     mean, deviation = BUNDLED.pixels
+    first, second = model.control_points(canvases).unbind(1)
+    assert not torch.allclose(first, second, atol=1e-2)
+    for transformer in model.transformers:
+        transformer.localizer[-1].weight.data.zero_()
     seen = model.looked_at(canvases)
     assert seen.shape == (5, 2, 2, 12, 12)
-    for which in range(2):  # at first each looks at everything, both channels
+    for which in range(2):  # each looks at everything, both channels
         torch.testing.assert_close(seen[:, which] * deviation + mean, canvases, atol=1e-5, rtol=0)
     products, read = model(canvases)
     torch.testing.assert_close(read[:, 0], read[:, 1])
@@ -237,7 +241,7 @@ def test_what_the_transformers_look_at():
 
 
 def test_a_sequence_of_any_length_is_read_digit_by_digit():
-    model = SequentialProduct(HEADS["NMU"](), BUNDLED).eval()
+    model = SequentialProduct(HEADS["NMU"](2, 1), BUNDLED).eval()
     images = torch.rand(4, 20, 8, 8)
     products, read = model(images)
     assert products.shape == read.shape == (4, 20)
@@ -251,7 +255,7 @@ def test_a_sequence_of_any_length_is_read_digit_by_digit():
 def test_training_comes_from_the_seed(network, side, digits):
     def train():
         torch.manual_seed(11)
-        model = network(HEADS["sNMU"](), BUNDLED)
+        model = network(HEADS["sNMU"](2, 1), BUNDLED)
         head = model.cell.head if network is SequentialProduct else model.head
         optimizer = torch.optim.Adam(model.parameters())
         images = torch.rand(8, digits, getattr(BUNDLED, side), getattr(BUNDLED, side))
@@ -269,7 +273,7 @@ def test_training_comes_from_the_seed(network, side, digits):
 
 @NETWORKS
 def test_images_of_another_size_are_refused(network, side, digits):
-    model = network(HEADS["NMU"](), BUNDLED)
+    model = network(HEADS["NMU"](2, 1), BUNDLED)
     side = getattr(BUNDLED, side)
     for shape in ((2, digits, side, side + 1), (2, digits, 28, 28), (digits, side, side)):
         with pytest.raises(ValueError, match=rf"images must be \(n, digits, {side}, {side}\); got"):
@@ -278,4 +282,4 @@ def test_images_of_another_size_are_refused(network, side, digits):
 
 def test_a_canvas_has_two_channels():
     with pytest.raises(ValueError, match="2 channels, one a digit; got 3"):
-        OverlappingProduct(HEADS["exact"](), BUNDLED)(torch.zeros(1, 3, 12, 12))
+        OverlappingProduct(HEADS["exact"](2, 1), BUNDLED)(torch.zeros(1, 3, 12, 12))

@@ -13,7 +13,7 @@ from torch import nn
 
 import nmu
 from nmu import NAU, NMU, StochasticNMU, functional
-from nmu.tasks import ReplicaStreams
+from nmu.streams import ReplicaStreams
 
 UNITS = pytest.mark.parametrize("unit", [NMU, StochasticNMU, NAU])
 

@@ -17,16 +17,18 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # In the order in which a reader meets them; a module may import what stands before it.
 ORDER = [
     "functional",
+    "streams",
     "layers",
     "baselines",
     "variants",
-    "images",
     "tasks",
     "training",
     "theory",
     "metrics",
     "store",
+    "provenance",
     "runner",
+    "images",
     "experiments",
     "plots",
     "explorables",
@@ -42,9 +44,10 @@ ONLY = {
     "layers": {"functional"},
     "baselines": {"functional", "layers"},
     "variants": {"functional", "layers"},
-    "images": {"layers"},
-    "tasks": {"functional"},
-    "training": {"tasks"},
+    "streams": set(),
+    "tasks": {"functional", "streams"},
+    "training": {"streams", "tasks"},
+    "images": {"layers", "streams", "training", "store"},
     "theory": {"functional"},
 }
 

@@ -8,7 +8,8 @@ from torch import nn
 from nmu import NAU, NMU, runner
 from nmu.experiments import single_module
 from nmu.metrics import solved
-from nmu.tasks import RANGES, ReplicaStreams, SingleModuleTask
+from nmu.streams import ReplicaStreams
+from nmu.tasks import RANGES, SingleModuleTask
 from nmu.training import initialize, train
 
 SEEDS = [8, 3, 21]

@@ -196,7 +196,7 @@ def test_progress_names_the_part_and_goes_to_stderr(tmp_path, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def testprovenance_of_different_machines_is_listed(tmp_path, monkeypatch):
+def test_the_provenance_of_different_machines_is_listed(tmp_path, monkeypatch):
     for commit, failing in [("b" * 40, {4: True}), ("a" * 40 + "+changes", {})]:
         own = {**runner.provenance(), "commit": commit, "hardware": {"processor": commit[0]}}
         monkeypatch.setattr(runner, "provenance", lambda own=own: own)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nmu.tasks import RANGES, Range, ReplicaStreams, SingleModuleTask
+from nmu.streams import ReplicaStreams
+from nmu.tasks import RANGES, Range, SingleModuleTask
 
 NINE = {
     "U[-20,-10]": [(-40, -20)],

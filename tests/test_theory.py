@@ -10,7 +10,8 @@ import torch
 
 from nmu import functional, theory
 from nmu.layers import NMU, StochasticNMU
-from nmu.tasks import RANGES, ReplicaStreams, SingleModuleTask
+from nmu.streams import ReplicaStreams
+from nmu.tasks import RANGES, SingleModuleTask
 from nmu.training import initialize
 
 NOISES = [None, (1.0, 5.0), (0.2, 1.0), (1.0, 1.1), torch.linspace(0.5, 3, 7, dtype=torch.float64)]

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from nmu import NAU, NMU, StochasticNMU, functional
-from nmu.tasks import RANGES, ReplicaStreams, SingleModuleTask
+from nmu.streams import ReplicaStreams
+from nmu.tasks import RANGES, SingleModuleTask
 from nmu.training import initialize, train
 
 UNITS = {

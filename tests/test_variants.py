@@ -13,7 +13,8 @@ from nmu.experiments import single_module
 from nmu.experiments.variants import compare, verdicts
 from nmu.layers import NMU
 from nmu.metrics import best_step
-from nmu.tasks import RANGES, ReplicaStreams, SingleModuleTask
+from nmu.streams import ReplicaStreams
+from nmu.tasks import RANGES, SingleModuleTask
 from nmu.training import initialize, train
 from nmu.variants import CONSTANT, AnnealedNMU, CompetingNMU, GradientNoiseNMU, variants
 

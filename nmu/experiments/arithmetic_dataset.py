@@ -17,7 +17,8 @@ from nmu import functional, metrics
 from nmu.experiments import single_module
 from nmu.layers import NAU
 from nmu.runner import Experiment
-from nmu.tasks import RANGES, ArithmeticDatasetTask, Range, ReplicaStreams, SharedInputs, weighted_sums
+from nmu.streams import ReplicaStreams
+from nmu.tasks import RANGES, ArithmeticDatasetTask, Range, SharedInputs, weighted_sums
 from nmu.training import History, initialize, train
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""What multiplies the digits that a network read: an exact product, or one that has to be learned."""
+"""What multiplies the digits that a network read: an exact product, or one that has to be learned.
+
+A head is made as ``head(2, 1)``, as every unit is.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,42 +15,61 @@ __all__ = ["HEADS", "ExactProduct", "ProductAggregator", "RecurrentProduct", "in
 
 
 class ExactProduct(nn.Module):
-    """The product of two numbers, with nothing to learn: what the other heads are held against."""
+    """The product of the inputs, with nothing to learn: what the other heads are held against.
+
+    Parameters
+    ----------
+    in_features : int
+        How many inputs.
+    out_features : int
+        Must be 1.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+
+    def __init__(self, in_features: int, out_features: int):
+        super().__init__()
+        self.in_features = in_features
+        if out_features != 1:
+            raise ValueError(f"out_features must be 1, there is one product; got {out_features}")
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map ``(n, 2)`` to ``(n, 1)``."""
+        """Map ``(n, in_features)`` to ``(n, 1)``."""
         return x.prod(-1, keepdim=True)
 
 
-class ProductAggregator(nn.Module):
-    r"""Learned product aggregator of two numbers, :math:`w_1 z_1 w_2 z_2`.
+class ProductAggregator(ExactProduct):
+    r"""Learned product aggregator, :math:`\prod_i w_i z_i`.
 
-    It can scale a product, and cannot leave a number out. The weights start where an NMU's do and are
+    It can scale a product, and cannot leave an input out. The weights start where an NMU's do and are
     not clamped.
 
     Attributes
     ----------
     weight : torch.nn.Parameter
-        ``(1, 2)``.
+        ``(1, in_features)``.
     """
 
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(1, 2).uniform_(0.25, 0.75))
+    def __init__(self, in_features: int, out_features: int):
+        super().__init__(in_features, out_features)
+        self.weight = nn.Parameter(torch.empty(1, in_features).uniform_(0.25, 0.75))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map ``(n, 2)`` to ``(n, 1)``."""
+        """Map ``(n, in_features)`` to ``(n, 1)``."""
         return (x * self.weight).prod(-1, keepdim=True)
 
 
-HEADS: dict[str, Callable[[], nn.Module]] = {
+HEADS: dict[str, Callable[..., nn.Module]] = {
     "exact": ExactProduct,
     "aggregator": ProductAggregator,
-    "NMU": partial(NMU, 2, 1),
-    "sNMU": partial(StochasticNMU, 2, 1, noise=(1.0, 5.0)),
-    "sNMU-batch": partial(StochasticNMU, 2, 1, noise="batch"),
+    "NMU": NMU,
+    "sNMU": partial(StochasticNMU, noise=(1.0, 5.0)),
+    "sNMU-batch": partial(StochasticNMU, noise="batch"),
 }
-"""The heads by name; each makes a module that maps ``(n, 2)`` to ``(n, 1)``.
+"""The heads by name.
 
 :meta hide-value:
 """

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from nmu.images.heads import RecurrentProduct
 from nmu.images.sizes import Sizes
-from nmu.images.transformer import SpatialTransformer, _width
+from nmu.images.transformer import SpatialTransformer, _width, shrink
 
 __all__ = ["IsolatedProduct", "OverlappingProduct", "SequentialProduct", "expected_digit"]
 
@@ -74,9 +74,7 @@ class OverlappingProduct(nn.Module):
         super().__init__()
         self.sizes = sizes
         self.transformers = nn.ModuleList(SpatialTransformer(2, sizes) for _ in range(2))
-        self.classifier = nn.Sequential(
-            nn.AvgPool2d(sizes.shrink), _classifier(2, sizes.canvas // sizes.shrink, sizes)
-        )
+        self.classifier = nn.Sequential(shrink(sizes), _classifier(2, sizes.canvas // sizes.shrink, sizes))
         self.head = head
 
     def looked_at(self, canvases: Tensor) -> Tensor:
@@ -84,10 +82,19 @@ class OverlappingProduct(nn.Module):
 
         The first of the two dimensions of size 2 is the transformer, the second the channel.
         """
+        x = self._checked(canvases)
+        return torch.stack([transformer(x) for transformer in self.transformers], 1)
+
+    def control_points(self, canvases: Tensor) -> Tensor:
+        """Return where in the canvases ``(n, 2, h, w)`` each transformer looks, ``(n, 2, 16, 2)``."""
+        x = self._checked(canvases)
+        return torch.stack([transformer.control_points(x) for transformer in self.transformers], 1)
+
+    def _checked(self, canvases: Tensor) -> Tensor:
         x = _standardized(canvases, self.sizes.canvas, self.sizes)
         if x.shape[1] != 2:
             raise ValueError(f"canvases must have 2 channels, one a digit; got {x.shape[1]}")
-        return torch.stack([transformer(x) for transformer in self.transformers], 1)
+        return x
 
     def logits(self, canvases: Tensor) -> Tensor:
         """Map canvases ``(n, 2, h, w)`` to the logits of each digit, ``(n, 2, 10)``."""
@@ -136,6 +143,11 @@ class SequentialProduct(nn.Module):
             nn.Linear(hidden, 1),
         )
         self.cell = RecurrentProduct(head)
+
+    @property
+    def head(self) -> nn.Module:
+        """The cell's."""
+        return self.cell.head
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """Map images ``(n, length, h, w)`` to running products and numbers read, each ``(n, length)``."""

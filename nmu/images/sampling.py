@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from nmu.images.digits import Digits
 
 __all__ = [
+    "Overlapping",
     "Placement",
     "Sample",
     "draw_images",
@@ -192,6 +193,27 @@ def draw_placement(shape: tuple[int, ...], generator: torch.Generator) -> Placem
     angle, scale, right, down = torch.rand((4, *shape), generator=generator)
     shift = torch.stack((right, down), -1) * 2 - 1
     return Placement((angle - 0.5) * math.pi / 2, 0.7 + 0.5 * scale, shift)
+
+
+@dataclass(frozen=True, eq=False)
+class Overlapping(Sample):
+    """Rows of digits that lie over one another, each in a channel of its own.
+
+    Attributes
+    ----------
+    size : int
+        Height and width of a canvas, in pixels of the digits.
+    placement : Placement
+        Of tensors ``(n, k)``, ``(n, k)`` and ``(n, k, 2)``.
+    """
+
+    size: int
+    placement: Placement
+
+    def images(self, rows: Tensor | slice = slice(None)) -> Tensor:
+        """Draw the canvases of some rows, ``(rows, k, size, size)``."""
+        where = Placement(*(getattr(self.placement, name)[rows] for name in ("angle", "scale", "shift")))
+        return place(super().images(rows), self.size, where)
 
 
 def place(images: Tensor, size: int, placement: Placement) -> Tensor:

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from nmu.images.sizes import Sizes
 
-__all__ = ["SpatialTransformer", "control_grid", "thin_plate_basis", "warp"]
+__all__ = ["SpatialTransformer", "control_grid", "shrink", "thin_plate_basis", "warp"]
 
 
 def control_grid(points: int = 4, span: float = 0.9) -> Tensor:
@@ -88,15 +88,16 @@ def warp(images: Tensor, basis: Tensor, points: Tensor) -> Tensor:
     Tensor
         ``(n, channels, h, w)``, interpolated linearly, and 0 outside the image.
     """
-    grid = (basis @ points).unflatten(1, images.shape[-2:])
+    # As a linear layer: one matrix product for all images, and not one an image.
+    grid = F.linear(points.mT, basis).unflatten(-1, images.shape[-2:]).permute(0, 2, 3, 1)
     return F.grid_sample(images, grid, align_corners=True)
 
 
 class SpatialTransformer(nn.Module):
     """Spatial transformer with a thin-plate spline of 4 by 4 control points.
 
-    A localisation network says from the image where each control point looks. It starts at the identity:
-    each looks at where it is.
+    A localisation network says from the image where each control point looks. At first that is near where
+    it is; not exactly, as two transformers that look at the same would read the same.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ class SpatialTransformer(nn.Module):
         super().__init__()
         first, second, hidden = sizes.localizer
         features = nn.Sequential(
-            nn.AvgPool2d(sizes.shrink),
+            shrink(sizes),
             nn.Conv2d(channels, first, sizes.kernel, padding=sizes.padding),
             nn.ReLU(),
             nn.MaxPool2d(2),
@@ -126,7 +127,6 @@ class SpatialTransformer(nn.Module):
         control = control_grid()
         last = nn.Linear(hidden, control.numel())
         with torch.no_grad():
-            last.weight.zero_()
             last.bias.copy_(control.atanh().flatten())
         self.localizer = nn.Sequential(
             features, nn.Linear(_width(features, channels, sizes.canvas), hidden), nn.ReLU(), last
@@ -142,6 +142,11 @@ class SpatialTransformer(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Map images ``(n, channels, h, w)`` to what is looked at, of the same shape."""
         return warp(images, self.basis, self.control_points(images))
+
+
+def shrink(sizes: Sizes) -> nn.Module:
+    """Return what makes a canvas smaller: average pooling, or nothing where the factor is 1."""
+    return nn.AvgPool2d(sizes.shrink) if sizes.shrink > 1 else nn.Identity()
 
 
 @torch.no_grad()

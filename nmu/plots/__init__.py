@@ -6,6 +6,7 @@ repeat what a colour says. Figures keep a light ground, so that they read in dar
 
 from nmu.plots.benchmark import module_estimates, outcome_bars, success_grid, weight_rows
 from nmu.plots.choice import shift_shares
+from nmu.plots.digits import accuracies
 from nmu.plots.maps import basins, landscapes, surface_grid, surfaces, trap_map
 from nmu.plots.noise import effective_weight_rows, nested_basins, shares
 from nmu.plots.stacked import curvature_rows, stack_errors, stack_weights
@@ -15,6 +16,7 @@ from nmu.plots.units import comparison, factor_lines, weight_path_panels, weight
 __all__ = [
     "MARKERS",
     "PALETTE",
+    "accuracies",
     "basins",
     "comparison",
     "curvature_rows",
