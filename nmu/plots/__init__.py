@@ -6,7 +6,7 @@ repeat what a colour says. Figures keep a light ground, so that they read in dar
 
 from nmu.plots.benchmark import module_estimates, outcome_bars, success_grid, weight_rows
 from nmu.plots.choice import shift_shares
-from nmu.plots.digits import accuracies
+from nmu.plots.digits import accuracies, confusion, epoch_curves, errors_by_length, image_grid
 from nmu.plots.maps import basins, landscapes, surface_grid, surfaces, trap_map
 from nmu.plots.noise import effective_weight_rows, nested_basins, shares
 from nmu.plots.stacked import curvature_rows, stack_errors, stack_weights
@@ -19,9 +19,13 @@ __all__ = [
     "accuracies",
     "basins",
     "comparison",
+    "confusion",
     "curvature_rows",
     "effective_weight_rows",
+    "epoch_curves",
+    "errors_by_length",
     "factor_lines",
+    "image_grid",
     "landscapes",
     "module_estimates",
     "nested_basins",

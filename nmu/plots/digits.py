@@ -1,14 +1,18 @@
-"""Digits multiplied from their images: how many are read right, and how many products."""
+"""Digits multiplied from their images: what is seen, what is read, and how many products are right."""
+
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from nmu import metrics
 from nmu.plots.style import MARKERS, PALETTE
 
 QUANTITIES = {"label_accuracy": "digits read right", "output_accuracy": "products right"}
+LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 
 
 def accuracies(runs: pd.DataFrame) -> Figure:
@@ -49,4 +53,145 @@ def accuracies(runs: pd.DataFrame) -> Figure:
     axes[0, 0].set_yticks(range(len(modules)), modules)
     axes[0, 0].invert_yaxis()
     figure.supxlabel("share after rounding, dots: single runs", fontsize="medium")
+    return figure
+
+
+def image_grid(
+    images: Sequence[Sequence[np.ndarray]], titles: Sequence[Sequence[str]], *, rows: Sequence[str] = ()
+) -> Figure:
+    """Pictures in rows and columns, dark on a light ground.
+
+    Parameters
+    ----------
+    images : sequence of sequence of numpy.ndarray
+        Row by row; each ``(h, w)``, 0 is the ground.
+    titles : sequence of sequence of str
+        What stands above each picture.
+    rows : sequence of str, optional
+        What stands beside each row.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel a picture.
+    """
+    size = (len(images), len(images[0]))
+    figure, axes = plt.subplots(*size, figsize=(1.15 * size[1] + 0.3, 1.4 * size[0]), squeeze=False)
+    for places, pictures, names in zip(axes, images, titles, strict=True):
+        for axis, picture, name in zip(places, pictures, names, strict=True):
+            axis.imshow(picture, cmap="gray_r")
+            axis.set_title(name, fontsize=10)
+            axis.set(xticks=[], yticks=[])
+            axis.grid(visible=False)
+    for axis, name in zip(axes[:, 0], rows, strict=False):
+        axis.set_ylabel(name, fontsize=10)
+    return figure
+
+
+def epoch_curves(
+    curves: pd.DataFrame, quantities: Mapping[str, str], *, ramp: Sequence[float] | None = None
+) -> Figure:
+    """Quantities against the epoch: of each head the mean over seeds, and the range of the seeds.
+
+    Parameters
+    ----------
+    curves : pandas.DataFrame
+        Columns ``module``, ``seed``, ``epoch`` and those of ``quantities``.
+    quantities : mapping of str to str
+        For each column its label.
+    ramp : sequence of float, optional
+        Epochs between which the regulariser sets in; they are shaded.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel a quantity.
+    """
+    figure, axes = plt.subplots(
+        1, len(quantities), figsize=(3.7 * len(quantities), 3.6), sharex=True, squeeze=False
+    )
+    modules = list(curves["module"].unique())
+    for axis, (quantity, label) in zip(axes[0], quantities.items(), strict=True):
+        for i, module in enumerate(modules):
+            group = curves[curves["module"] == module]
+            values = group.pivot(index="epoch", columns="seed", values=quantity)
+            color = PALETTE[i % len(PALETTE)]
+            axis.plot(values.mean(axis=1), color=color, linestyle=LINES[i % len(LINES)], label=module)
+            low, high = values.min(axis=1), values.max(axis=1)
+            axis.fill_between(values.index, low, high, color=color, alpha=0.15, linewidth=0)
+        if ramp is not None:
+            axis.axvspan(*ramp, color="0.88", zorder=0)
+        axis.set(xlabel="epoch", ylabel=label)
+    handles, _ = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, modules, loc="outside lower center", ncols=3, fontsize=10)
+    return figure
+
+
+def confusion(reads: pd.DataFrame) -> Figure:
+    """Which digit was read as which, in shares of the images of each digit; a panel a head.
+
+    Parameters
+    ----------
+    reads : pandas.DataFrame
+        Columns ``module``, ``label``, ``read`` and ``images``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Labels downwards, what was read to the right.
+    """
+    modules = list(reads["module"].unique())
+    figure, axes = plt.subplots(
+        1, len(modules), figsize=(2.3 * len(modules) + 0.8, 2.7), sharey=True, squeeze=False
+    )
+    for axis, module in zip(axes[0], modules, strict=True):
+        counts = reads[reads["module"] == module].pivot_table(
+            index="label", columns="read", values="images", aggfunc="sum", fill_value=0
+        )
+        counts = counts.reindex(index=range(10), columns=range(10), fill_value=0)
+        shares = counts.div(counts.sum(axis=1), axis=0)
+        sns.heatmap(
+            shares,
+            ax=axis,
+            vmin=0,
+            vmax=1,
+            cmap="cividis",
+            square=True,
+            cbar=axis is axes[0, -1],
+            cbar_kws={"label": "share of the digit's images", "shrink": 0.7},
+        )
+        axis.set(title=module, xlabel="read", ylabel="")
+        axis.tick_params(labelsize=8, rotation=0)
+    axes[0, 0].set_ylabel("label")
+    return figure
+
+
+def errors_by_length(lengths: pd.DataFrame, quantity: str, label: str) -> Figure:
+    """Errors against the length of the sequence: each head's median over seeds, and their range.
+
+    Parameters
+    ----------
+    lengths : pandas.DataFrame
+        Columns ``module``, ``seed``, ``length`` and ``quantity``.
+    quantity, label : str
+        The column, drawn on a logarithmic axis, and its name.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel.
+    """
+    figure, axis = plt.subplots(figsize=(6.4, 4.2))
+    for i, (module, group) in enumerate(lengths.groupby("module", sort=False)):
+        values = group.pivot(index="length", columns="seed", values=quantity)
+        style = {"color": PALETTE[i % len(PALETTE)], "linestyle": LINES[i % len(LINES)]}
+        axis.plot(values.median(axis=1), marker=MARKERS[i % len(MARKERS)], label=module, **style)
+        low, high = values.min(axis=1), values.max(axis=1)
+        axis.fill_between(values.index, low, high, color=style["color"], alpha=0.15, linewidth=0)
+    axis.axvline(2, color="0.5", linewidth=1)
+    axis.annotate(
+        "trained on", (2, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=9
+    )
+    axis.set(xlabel="digits multiplied", ylabel=label, yscale="log", xticks=[1, 2, 5, 10, 15, 20])
+    axis.legend()
     return figure
