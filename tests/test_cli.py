@@ -15,8 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from nmu import __main__ as cli
+from nmu import _arguments as arguments
 from nmu import runner, store
-from nmu.experiments import EXPERIMENTS
+from nmu.experiments import EXPERIMENTS, bundled_isolated, sequential_mnist
 
 SHORT = ["--seeds", "2", "--ranges", "U[1,2] U[-2,2]", "--steps", "3"]
 READER_UNITS = '''
@@ -185,6 +186,25 @@ def test_status_tells_the_parts_that_are_there(nmu, monkeypatch):
     assert Path("of.svg").read_text().startswith("<?xml")
 
 
+def test_an_experiment_on_images_from_run_to_show(nmu, here, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "bundled_isolated", bundled_isolated)
+    options = ["bundled_isolated", "--seeds", "2", "--modules", "exact,sNMU", "--epochs", "1"]
+    assert nmu("run", *options)[0] == 0
+    _, text, _ = nmu("status", *options)
+    assert "4 of 4 parts are finished:\n  finished  exact, seed 0, 1 epochs\n" in text
+    code, text, _ = nmu("show", "bundled_isolated")
+    assert code == 0
+    assert len(re.findall(r"^(held out|trained ) +(exact|sNMU ) +0\.\d{3} \[", text, re.MULTILINE)) == 4
+    assert (here / "bundled_isolated.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_size_of_an_experiment_on_images(monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "sequential_mnist", sequential_mnist)
+    options = dict.fromkeys(("seeds", "modules", "ranges", "steps", "epochs"))
+    plan = arguments.plan("sequential_mnist", size="paper", device="cpu", **options)
+    assert (plan.spec["size"], plan.spec["epochs"]) == ("paper", 1_000)
+
+
 def test_show_looks_into_the_book_as_well(nmu, here):
     assert nmu("run", "redundancy", *SHORT, "--modules", "NMU", "--output", "book/results")[0] == 0
     _, out, _ = nmu("show", "redundancy")
@@ -221,6 +241,8 @@ def test_damaged_or_foreign_results_are_refused(nmu):
     ("arguments", "message"),
     [
         (["run", "redundency"], "there is no experiment 'redundency'; did you mean redundancy"),
+        (["run", "redundancy", "--size", "paper"], "redundancy has no --size"),
+        (["run", "redundancy", "--epochs", "3"], "redundancy has no --epochs"),
         (["show", "surfaces"], "did you mean surface"),
         (["status", "x"], "there is no experiment 'x'; there are single_module, redundancy, surface"),
         (["run", "surface", "--ranges", "U[1,2]"], "surface has no --ranges"),

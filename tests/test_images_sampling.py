@@ -185,6 +185,17 @@ def test_each_digit_has_a_canvas_and_a_placement_of_its_own(generator):
     torch.testing.assert_close(canvases[4:5, 1:], alone)
 
 
+def test_overlapping_rows_are_those_of_the_whole(train_and_test, generator):
+    pairs = sampling.sample_pairs(train_and_test[0], sampling.pair_folds(10)[0][0], 1, generator)
+    where = sampling.draw_placement((90, 2), generator)
+    sample = sampling.Overlapping(pairs.digits, pairs.index, 12, where)
+    whole = sampling.place(pairs.images(), 12, where)
+    assert torch.equal(sample.images(), whole)
+    rows = torch.tensor([7, 3, 88])
+    torch.testing.assert_close(sample.images(rows), whole[rows])
+    assert torch.equal(sample.labels, pairs.labels)
+
+
 def test_placements_fill_their_ranges(generator):
     angle, scale, shift = astuple(sampling.draw_placement((4000, 2), generator))
     for numbers, low, high in ((angle, -math.pi / 4, math.pi / 4), (scale, 0.7, 1.2), (shift, -1, 1)):

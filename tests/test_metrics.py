@@ -233,3 +233,24 @@ def test_paired_outcomes():
     assert metrics.paired([True, False], [True, False]) == metrics.Paired(0, 0, 1)
     with pytest.raises(ValueError, match="equally many"):
         metrics.paired([True], [True, False])
+
+
+def test_the_interval_of_a_mean_covers_as_often_as_it_says():
+    source = np.random.default_rng(5)
+    found = [metrics.mean(source.normal(3, 2, 5)) for _ in range(4_000)]
+    covered = np.mean([estimate.low <= 3 <= estimate.high for estimate in found])
+    assert abs(covered - 0.95) < 3 * np.sqrt(0.95 * 0.05 / 4_000)
+    assert np.mean([estimate.value for estimate in found]) == pytest.approx(3, abs=0.05)
+
+
+def test_the_mean_of_a_single_run_has_no_interval():
+    estimate = metrics.mean([0.25])
+    assert (estimate.value, estimate.note) == (0.25, "a single run")
+    assert np.isnan([estimate.low, estimate.high]).all()
+    assert metrics.mean([2.0, 2.0]) == metrics.Estimate(2, 2, 2)
+
+
+@pytest.mark.parametrize("values", [[], [1.0, np.nan], [np.inf]])
+def test_the_mean_of_nothing_is_refused(values):
+    with pytest.raises(ValueError, match="values must be finite, and one or more"):
+        metrics.mean(values)

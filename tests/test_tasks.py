@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nmu.streams import ReplicaStreams
+from nmu.streams import ReplicaStreams, generator, seeded
 from nmu.tasks import RANGES, Range, SingleModuleTask
 
 NINE = {
@@ -195,3 +195,16 @@ def test_a_seed_that_occurs_twice_has_its_numbers_twice():
         assert not torch.equal(numbers[0], numbers[1])
         assert torch.equal(numbers[:1], alone.uniform((1, size)))
         numbers.zero_()  # the caller's own
+
+
+def test_seeded_draws_are_their_own_and_leave_no_trace():
+    def draw(seed, purpose):
+        with seeded(seed, purpose):
+            return torch.rand(3).tolist()
+
+    state = torch.get_rng_state()
+    first = draw(1, "order")
+    assert torch.equal(torch.get_rng_state(), state)
+    assert draw(1, "order") == first == torch.rand(3, generator=generator(1, "order")).tolist()
+    assert len({tuple(draw(*key)) for key in [(1, "order"), (2, "order"), (1, "noise")]}) == 3
+    assert ReplicaStreams([1], "order").uniform((1, 3))[0].tolist() == first
