@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from matplotlib.colors import to_rgb
 
 from nmu.experiments import digit_products, static_mnist
 from nmu.images.digits import load_bundled
@@ -32,8 +33,8 @@ def test_two_channels_are_two_inks():
     canvas[:, 0, 3] = 1
     (white, first, second, both) = looks.canvas_picture(canvas)[0]
     np.testing.assert_allclose(white, 1)
-    np.testing.assert_allclose(first, looks.to_rgb(looks.INKS[0]), atol=1e-6)
-    np.testing.assert_allclose(second, looks.to_rgb(looks.INKS[1]), atol=1e-6)
+    np.testing.assert_allclose(first, to_rgb(looks.INKS[0]), atol=1e-6)
+    np.testing.assert_allclose(second, to_rgb(looks.INKS[1]), atol=1e-6)
     np.testing.assert_allclose(both, first * second, atol=1e-6)
 
 

@@ -7,8 +7,10 @@ repeat what a colour says. Figures keep a light ground, so that they read in dar
 from nmu.plots.benchmark import module_estimates, outcome_bars, success_grid, weight_rows
 from nmu.plots.choice import shift_shares
 from nmu.plots.digits import accuracies, confusion, epoch_curves, errors_by_length, image_grid
+from nmu.plots.looks import canvas_grid, reading_curves, transformer_looks
 from nmu.plots.maps import basins, landscapes, surface_grid, surfaces, trap_map
 from nmu.plots.noise import effective_weight_rows, nested_basins, shares
+from nmu.plots.pairs import pair_grid, readings
 from nmu.plots.stacked import curvature_rows, stack_errors, stack_weights
 from nmu.plots.style import MARKERS, PALETTE, use_style
 from nmu.plots.units import comparison, factor_lines, weight_path_panels, weight_paths
@@ -18,6 +20,7 @@ __all__ = [
     "PALETTE",
     "accuracies",
     "basins",
+    "canvas_grid",
     "comparison",
     "confusion",
     "curvature_rows",
@@ -30,6 +33,9 @@ __all__ = [
     "module_estimates",
     "nested_basins",
     "outcome_bars",
+    "pair_grid",
+    "reading_curves",
+    "readings",
     "shares",
     "shift_shares",
     "stack_errors",
@@ -37,6 +43,7 @@ __all__ = [
     "success_grid",
     "surface_grid",
     "surfaces",
+    "transformer_looks",
     "trap_map",
     "use_style",
     "weight_path_panels",

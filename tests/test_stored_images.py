@@ -1,0 +1,121 @@
+"""The stored tables on images: complete, consistent, and still what the code computes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmu.experiments import EXPERIMENTS, sequential_mnist, static_mnist
+from nmu.images.sampling import pair_folds
+from nmu.store import read_results
+
+RESULTS = Path(__file__).resolve().parents[1] / "book" / "results"
+STATIC = ("static_mnist_isolated", "bundled_isolated")
+SEQUENTIAL = ("sequential_mnist", "bundled_sequential")
+NAMES = (*STATIC, *SEQUENTIAL)
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return {name: read_results(RESULTS / name) for name in NAMES}
+
+
+def settings(name, manifest):
+    """What a run of the experiment takes beside its head and its seed."""
+    spec = dict(manifest["spec"])
+    del spec["modules"], spec["seeds"]
+    return spec | {"progress": False}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_run_is_missing(stored, name):
+    tables, manifest = stored[name]
+    spec = manifest["spec"]
+    kinds = [("held out",), ("trained",)] if name in STATIC else [()]
+    expected = [
+        (module, seed, *kind)
+        for module in EXPERIMENTS[name].MODULES
+        for seed in spec["seeds"]
+        for kind in kinds
+    ]
+    columns = ["module", "seed", "pairs"][: 2 + len(kinds[0])]
+    runs, curves = tables["runs.csv"], tables["curves.csv.gz"]
+    assert list(runs[columns].itertuples(index=False, name=None)) == expected
+    assert (runs["epoch"] == spec["epochs"]).all()
+    assert curves.groupby(columns, sort=False)["epoch"].agg(list).tolist() == [
+        list(range(spec["epochs"] + 1))
+    ] * len(runs)
+    last = curves[curves["epoch"] == spec["epochs"]]
+    for quantity in ("label_accuracy", "output_accuracy"):
+        assert runs[quantity].between(0, 1).all()
+        np.testing.assert_allclose(last[quantity], runs[quantity], atol=1e-5)
+    heads = runs.set_index("module")[["weight_1", "weight_2"]]
+    assert heads.loc["exact"].isna().all(axis=None)
+    assert (
+        heads.drop(index=["exact", "aggregator"], errors="ignore")
+        .apply(lambda w: w.between(0, 1))
+        .all(axis=None)
+    )
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_pairs_and_reads_are_those_of_the_runs(stored, name):
+    tables, manifest = stored[name]
+    folds = pair_folds(manifest["spec"]["folds"])
+    run = ["module", "seed", "pairs"]
+    runs = tables["runs.csv"].set_index(run)
+    pairs, reads = tables["pairs.csv.gz"], tables["reads.csv.gz"]
+    sums = pairs.groupby(run)[["rows", "output_right"]].sum()
+    right = (sums["output_right"] / sums["rows"]).reindex(runs.index)
+    np.testing.assert_allclose(right, runs["output_accuracy"], atol=1e-12)
+    reads = reads.assign(right=reads["images"].where(reads["label"] == reads["read"], 0))
+    sums = reads.groupby(run)[["images", "right"]].sum()
+    right = (sums["right"] / sums["images"]).reindex(runs.index)
+    np.testing.assert_allclose(right, runs["label_accuracy"], atol=1e-12)
+    for (seed, kind), group in pairs.groupby(["seed", "pairs"]):
+        trained, held_out = folds[seed % len(folds)]
+        expected = {tuple(pair) for pair in (held_out if kind == "held out" else trained).tolist()}
+        assert set(zip(group["label_1"], group["label_2"], strict=True)) == expected
+
+
+@pytest.mark.parametrize("name", SEQUENTIAL)
+def test_lengths_are_complete(stored, name):
+    tables, _ = stored[name]
+    lengths = tables["lengths.csv"]
+    runs = len(tables["runs.csv"])
+    assert lengths["length"].tolist() == list(sequential_mnist.LENGTHS) * runs
+    assert lengths["close"].between(0, 1).all()
+    beginning = lengths[lengths["length"] <= 2].groupby(["module", "seed"], sort=False)["error"].mean()
+    np.testing.assert_allclose(beginning, tables["runs.csv"]["error"], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [(name, module) for name in NAMES if "bundled" in name for module in EXPERIMENTS[name].MODULES],
+)
+def test_the_first_epochs_computed_again(stored, name, module):
+    """Two epochs of one seed; more would let the rounding of another processor grow."""
+    tables, manifest = stored[name]
+    run = static_mnist.run if name in STATIC else sequential_mnist.run
+    options = settings(name, manifest) | {"epochs": 2}
+    again = run(EXPERIMENTS[name].MODULES[module], seed=3, **options).curves
+    curves = tables["curves.csv.gz"].query(f"module == {module!r} and seed == 3 and epoch <= 2")
+    np.testing.assert_allclose(again["error"], curves["error"], rtol=2e-2)
+    for quantity in ("label_accuracy", "output_accuracy"):
+        np.testing.assert_allclose(again[quantity], curves[quantity], atol=0.02)
+    weights = ["weight_1", "weight_2"]
+    np.testing.assert_allclose(again[weights], curves[weights], atol=2e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "module"), [("bundled_isolated", "sNMU"), ("bundled_sequential", "NMU")])
+def test_a_row_computed_again(stored, name, module):
+    """A whole run; on another processor a hundredth of the images may be read otherwise."""
+    tables, manifest = stored[name]
+    run = static_mnist.run if name in STATIC else sequential_mnist.run
+    again = run(EXPERIMENTS[name].MODULES[module], seed=1, **settings(name, manifest)).curves
+    again = again[again["epoch"] == manifest["spec"]["epochs"]]
+    expected = tables["runs.csv"].query(f"module == {module!r} and seed == 1")
+    np.testing.assert_allclose(again[["weight_1", "weight_2"]], expected[["weight_1", "weight_2"]], atol=1e-3)
+    for quantity in ("label_accuracy", "output_accuracy"):
+        np.testing.assert_allclose(again[quantity], expected[quantity], atol=0.01)
