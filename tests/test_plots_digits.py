@@ -90,6 +90,20 @@ def test_confusion_shows_shares_of_each_digit():
     assert [axis.get_title() for axis in figure.axes[:2]] == ["NMU", "exact"]
 
 
+def test_class_accuracies_are_shares_of_each_digit():
+    table = pd.DataFrame(
+        [("NMU", 3, 3, 30), ("NMU", 3, 8, 10), ("NMU", 7, 1, 5), ("exact", 3, 3, 2), ("exact", 7, 7, 2)],
+        columns=["module", "label", "read", "images"],
+    )
+    figure = plots.class_accuracies(table)
+    figure.canvas.draw()
+    first, second = figure.axes[0].get_lines()
+    assert (first.get_label(), second.get_label()) == ("NMU", "exact")
+    np.testing.assert_allclose(first.get_xydata(), [(3, 0.75), (7, 0)])
+    np.testing.assert_allclose(second.get_ydata(), [1, 1])
+    assert first.get_marker() != second.get_marker()
+
+
 def test_image_grid_shows_each_picture_as_it_is():
     pictures = np.random.default_rng(0).random((2, 3, 5, 4))
     figure = plots.image_grid(pictures, [list("abc"), list("def")], rows=["one", "two"])

@@ -6,7 +6,14 @@ repeat what a colour says. Figures keep a light ground, so that they read in dar
 
 from nmu.plots.benchmark import module_estimates, outcome_bars, success_grid, weight_rows
 from nmu.plots.choice import shift_shares
-from nmu.plots.digits import accuracies, confusion, epoch_curves, errors_by_length, image_grid
+from nmu.plots.digits import (
+    accuracies,
+    class_accuracies,
+    confusion,
+    epoch_curves,
+    errors_by_length,
+    image_grid,
+)
 from nmu.plots.looks import canvas_grid, reading_curves, transformer_looks
 from nmu.plots.maps import basins, landscapes, surface_grid, surfaces, trap_map
 from nmu.plots.noise import effective_weight_rows, nested_basins, shares
@@ -21,6 +28,7 @@ __all__ = [
     "accuracies",
     "basins",
     "canvas_grid",
+    "class_accuracies",
     "comparison",
     "confusion",
     "curvature_rows",

@@ -141,28 +141,49 @@ def confusion(reads: pd.DataFrame) -> Figure:
         Labels downwards, what was read to the right.
     """
     modules = list(reads["module"].unique())
+    size = (-(-len(modules) // 2), min(2, len(modules)))
     figure, axes = plt.subplots(
-        1, len(modules), figsize=(2.3 * len(modules) + 0.8, 2.7), sharey=True, squeeze=False
+        *size, figsize=(3.2 * size[1] + 0.6, 3.1 * size[0]), sharex=True, sharey=True, squeeze=False
     )
-    for axis, module in zip(axes[0], modules, strict=True):
+    for axis, module in zip(axes.flat, modules, strict=False):
         counts = reads[reads["module"] == module].pivot_table(
             index="label", columns="read", values="images", aggfunc="sum", fill_value=0
         )
         counts = counts.reindex(index=range(10), columns=range(10), fill_value=0)
         shares = counts.div(counts.sum(axis=1), axis=0)
-        sns.heatmap(
-            shares,
-            ax=axis,
-            vmin=0,
-            vmax=1,
-            cmap="cividis",
-            square=True,
-            cbar=axis is axes[0, -1],
-            cbar_kws={"label": "share of the digit's images", "shrink": 0.7},
-        )
-        axis.set(title=module, xlabel="read", ylabel="")
-        axis.tick_params(labelsize=8, rotation=0)
-    axes[0, 0].set_ylabel("label")
+        sns.heatmap(shares, ax=axis, vmin=0, vmax=1, cmap="cividis", square=True, cbar=False)
+        axis.set(title=module, xlabel="", ylabel="")
+        axis.tick_params(rotation=0, labelbottom=True)
+    for axis in axes.flat[len(modules) :]:
+        axis.set_visible(False)
+    figure.supxlabel("read", fontsize="medium")
+    figure.supylabel("label", fontsize="medium")
+    figure.colorbar(axes[0, 0].collections[0], ax=axes, label="share of the digit's images", shrink=0.5)
+    return figure
+
+
+def class_accuracies(reads: pd.DataFrame) -> Figure:
+    """Share of the images of each digit that were read right; a line a head.
+
+    Parameters
+    ----------
+    reads : pandas.DataFrame
+        As for :func:`confusion`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel.
+    """
+    right = reads["images"].where(reads["label"] == reads["read"], 0)
+    keys = [reads["module"], reads["label"]]
+    shares = right.groupby(keys).sum() / reads["images"].groupby(keys).sum()
+    figure, axis = plt.subplots(figsize=(6.4, 4.2))
+    for i, module in enumerate(reads["module"].unique()):
+        style = {"color": PALETTE[i % len(PALETTE)], "linestyle": LINES[i % len(LINES)]}
+        axis.plot(shares[module], marker=MARKERS[i % len(MARKERS)], label=module, **style)
+    axis.set(xlabel="digit", ylabel="share read right", xticks=range(10), ylim=(0, 1.02))
+    axis.legend()
     return figure
 
 
