@@ -167,6 +167,7 @@ def run_until_interrupted(folder, workers):
     """Run slowly, with so many workers; say when the run begins; end with 130 after Ctrl-C."""
     from nmu import runner
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background leaves it ignored
     slow = experiment(seconds=0.4)
     try:
         if workers == 0:
