@@ -135,7 +135,7 @@ def experiment(
     tables : callable
         Called as ``tables(module, head, seed=, size=, device=, checkpoint=, progress=, **settings[size])``.
     size : str, optional
-        A key of :data:`SIZES`.
+        A key of :data:`~nmu.experiments.digit_products.SIZES`.
     seeds, epochs : optional
         In place of those of the settings.
     device : str, optional
