@@ -28,7 +28,10 @@ NETWORKS: dict[str, Callable[..., nn.Module]] = {
     "isolated": IsolatedProduct,
     "overlapping": OverlappingProduct,
 }
-"""The network of each task."""
+"""The network of each task.
+
+:meta hide-value:
+"""
 TEST_IMAGES_A_PAIR = {"held out": 100, "trained": 10}
 """Rows of the test for each pair of the fold left out, and for each of the others."""
 LOOKS = 4
