@@ -52,7 +52,7 @@ def code_key(root):
 def run_chapters(root):
     """Run the chapters of the book in `root` that are not in the cache; the build tells what failed."""
     cache = get_cache(str(root / "_build" / ".jupyter_cache"))
-    for name in reversed(list(parse_toc_yaml(root / "_toc.yml"))):  # the long pages stand at the end
+    for name in parse_toc_yaml(root / "_toc.yml"):
         chapter = root / f"{name}.md"
         if chapter.exists() and is_myst_markdown_notebook(chapter.read_text()):
             cache.add_nb_to_project(str(chapter), read_data={"type": "plugin", "name": "myst_nb_md"})
