@@ -180,11 +180,12 @@ def tables(
     """
     result = run(head, seed=seed, folds=folds, **options)
     columns = {"module": module, "seed": seed, "fold": seed % folds}
+    read = {kind: _read(result.network, part) for kind, part in result.test.items()}
     found = {
         "runs.csv": result.curves.groupby("pairs", sort=False).tail(1),
         "curves.csv.gz": result.curves.drop(columns="training_error").round(5),
-        "reads.csv.gz": pd.concat([_reads(result.network, kind, part) for kind, part in result.test.items()]),
-        "pairs.csv.gz": pd.concat([_pairs(result.network, kind, part) for kind, part in result.test.items()]),
+        "reads.csv.gz": pd.concat([_reads(kind, *read[kind][1:]) for kind in read]),
+        "pairs.csv.gz": pd.concat([_pairs(kind, part, *read[kind]) for kind, part in result.test.items()]),
     }
     if options["task"] == "overlapping" and seed == 0:
         found |= _looks(result.network, result.test["held out"])
@@ -209,9 +210,8 @@ def _accuracies(network: nn.Module, sample: Sample) -> dict[str, float]:
     return digit_products.accuracies(products, sample.products[:, -1], digits, labels)
 
 
-def _reads(network: nn.Module, kind: str, sample: Sample) -> pd.DataFrame:
-    _, digits, labels = _read(network, sample)
-    places = torch.arange(2).expand(len(sample), 2)
+def _reads(kind: str, digits: Tensor, labels: Tensor) -> pd.DataFrame:
+    places = torch.arange(2).expand(len(digits), 2)
     table = pd.DataFrame(
         {
             "pairs": kind,
@@ -223,8 +223,7 @@ def _reads(network: nn.Module, kind: str, sample: Sample) -> pd.DataFrame:
     return table.value_counts(sort=False).rename("images").reset_index()
 
 
-def _pairs(network: nn.Module, kind: str, sample: Sample) -> pd.DataFrame:
-    products, digits, labels = _read(network, sample)
+def _pairs(kind: str, sample: Sample, products: Tensor, digits: Tensor, labels: Tensor) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "pairs": kind,

@@ -132,6 +132,7 @@ def train(
     return logged
 
 
+@one_thread()
 @torch.no_grad()
 def outputs(network: nn.Module, sample: Sample) -> tuple[Tensor, Tensor]:
     """Return what a network in evaluation mode makes of all rows of a sample, on the CPU.
