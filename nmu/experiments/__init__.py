@@ -5,12 +5,14 @@ from types import ModuleType
 from nmu.experiments import (
     arithmetic_dataset,
     bundled_isolated,
+    bundled_overlapping,
     bundled_sequential,
     hundred_inputs,
     redundancy,
     sequential_mnist,
     single_module,
     static_mnist_isolated,
+    static_mnist_overlapping,
     surface,
     variants,
     variants_redundancy,
@@ -29,8 +31,10 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "variants_redundancy": variants_redundancy,
     "variants_stacked": variants_stacked,
     "static_mnist_isolated": static_mnist_isolated,
+    "static_mnist_overlapping": static_mnist_overlapping,
     "sequential_mnist": sequential_mnist,
     "bundled_isolated": bundled_isolated,
+    "bundled_overlapping": bundled_overlapping,
     "bundled_sequential": bundled_sequential,
 }
 """Each module has ``MODULES``, and ``experiment(...)``, which plans a run."""
