@@ -32,6 +32,7 @@ ORDER = [
     "experiments",
     "plots",
     "explorables",
+    "exercises",
     "bench",
     "_arguments",
     "__main__",
@@ -49,6 +50,7 @@ ONLY = {
     "training": {"streams", "tasks"},
     "images": {"layers", "streams", "training", "store"},
     "theory": {"functional"},
+    "exercises": set(ORDER[:9]),  # what computes in a moment
 }
 
 
