@@ -56,7 +56,8 @@ Steps = Annotated[int | None, typer.Option(min=1, help="Number of updates.", sho
 Size = Annotated[
     str | None,
     typer.Option(
-        help="For images: paper or small networks on MNIST, or bundled digits.", show_default="small"
+        help="For images: paper, small or tiny networks on MNIST, or bundled digits.",
+        show_default="the experiment's",
     ),
 ]
 Epochs = Annotated[

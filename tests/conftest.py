@@ -1,9 +1,7 @@
 """What all tests share: fixed seeds, so that a failure comes back when it is run again."""
 
 import os
-import shutil
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -15,17 +13,7 @@ from playwright.sync_api import sync_playwright
 from nmu import plots
 from tests.browser import watched_page
 from tests.explorable_pages import page_of
-
-CHROMIUM = ["chromium", "chromium-browser", "google-chrome"]
-CHROMIUM_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+from tools import chromium
 
 matplotlib.use("Agg")
 
@@ -73,12 +61,10 @@ def book_style():
 def browser():
     """One Chromium for all tests that drive one."""
     with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        found = next(filter(None, map(shutil.which, CHROMIUM)), own if Path(own).exists() else None)
-        if found is None:
+        running = chromium.launch(playwright)
+        if running is None:
             stop = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-            stop("no browser: install Chromium, or run `python -m playwright install chromium`")
-        running = playwright.chromium.launch(executable_path=found, args=CHROMIUM_ARGUMENTS)
+            stop(chromium.MISSING)
         yield running
         running.close()
 

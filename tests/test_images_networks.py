@@ -7,10 +7,12 @@ from torch import nn
 from nmu import NMU, StochasticNMU
 from nmu.images.heads import HEADS, RecurrentProduct, input_regularizer
 from nmu.images.networks import IsolatedProduct, OverlappingProduct, SequentialProduct, expected_digit
-from nmu.images.sizes import BUNDLED, PAPER, SMALL
+from nmu.images.sizes import BUNDLED, PAPER, SMALL, TINY
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-SIZES = pytest.mark.parametrize("sizes", [PAPER, SMALL, BUNDLED], ids=["paper", "small", "bundled"])
+SIZES = pytest.mark.parametrize(
+    "sizes", [PAPER, SMALL, TINY, BUNDLED], ids=["paper", "small", "tiny", "bundled"]
+)
 NETWORKS = pytest.mark.parametrize(
     ("network", "side", "digits"),
     [(IsolatedProduct, "side", 2), (OverlappingProduct, "canvas", 2), (SequentialProduct, "side", 3)],

@@ -225,7 +225,7 @@ def test_the_lengths_of_a_sequential_run_by_hand():
     ("experiment", "modules", "size"),
     [
         (static_mnist_isolated, 5, "small"),
-        (static_mnist_overlapping, 5, "small"),
+        (static_mnist_overlapping, 5, "tiny"),
         (sequential_mnist, 4, "small"),
         (bundled_isolated, 5, "bundled"),
         (bundled_overlapping, 5, "bundled"),

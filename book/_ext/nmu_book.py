@@ -1,8 +1,12 @@
 """What the book needs of Sphinx beyond the published extensions.
 
-Most of it repairs what a screen reader or the browser's console would stumble over. A repair that no
+The site's address has one home, ``html.baseurl`` in ``_config.yml``; what needs it takes it from there, or
+is left out. Most of the rest repairs what a screen reader or the browser's console would stumble over. A repair that no
 longer finds its fault stops the build, so that none outlives the fault.
 """
+
+import re
+from urllib.parse import urlsplit
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode, depart_HideCellInput, visit_HideCellInput
@@ -80,12 +84,37 @@ def without_thebe(app, pagename, templatename, context, doctree):
     ]
 
 
+def with_address(app, config):
+    """Tell the extensions that need it where the site will be."""
+    config.ogp_site_url = config.html_baseurl
+    config.notfound_urls_prefix = urlsplit(config.html_baseurl).path.rstrip("/") + "/"
+
+
+def with_description(app, pagename, templatename, context, doctree):
+    """Describe a shared page by what search engines get; else it would be by the page's beginning."""
+    for meta in doctree.findall(nodes.meta) if doctree else []:
+        if meta.get("name") == "description":
+            context["meta"] = {**(context["meta"] or {}), "og:description": meta["content"]}
+
+
+def without_relative_addresses(app, pagename, templatename, context, doctree):
+    """Leave out what only an absolute address can say, where the site has none."""
+    if not app.config.html_baseurl:
+        relative = r'<meta property="og:(url|image|image:alt)"[^>]*>\n'
+        context["metatags"] = re.sub(relative, "", context.get("metatags", ""))
+
+
 def setup(app):
     """Connect the handlers."""
+    if app.config.html_baseurl:
+        app.setup_extension("sphinx_sitemap")
     app.setup_extension("myst_nb")  # before its visitor is replaced
     app.config.template_bridge = "nmu_book.Templates"
     app.add_node(HideCodeCellNode, override=True, html=(visit_hidden_cell, depart_HideCellInput))
     app.add_node(nodes.citation, override=True, html=(visit_citation, None))
+    app.connect("config-inited", with_address)
     app.connect("doctree-resolved", without_empty_headers)
+    app.connect("html-page-context", with_description, priority=400)  # before sphinxext.opengraph
+    app.connect("html-page-context", without_relative_addresses, priority=600)  # after it
     app.connect("html-page-context", without_thebe)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,11 +6,12 @@ from functools import partial
 import pandas as pd
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 
 from nmu import metrics
 from nmu.experiments.single_module import unit_class, unit_text
 from nmu.images.digits import Digits, load_bundled, load_mnist
-from nmu.images.sizes import BUNDLED, PAPER, SMALL, Sizes
+from nmu.images.sizes import BUNDLED, PAPER, SMALL, TINY, Sizes
 from nmu.runner import Experiment, Shard
 from nmu.streams import seeded
 
@@ -26,17 +27,20 @@ __all__ = [
     "summarize",
 ]
 
-SIZES: dict[str, Sizes] = {"paper": PAPER, "small": SMALL, "bundled": BUNDLED}
-"""The paper's networks on MNIST, smaller ones on MNIST, and those for the digits that come with the book.
+SIZES: dict[str, Sizes] = {"paper": PAPER, "small": SMALL, "tiny": TINY, "bundled": BUNDLED}
+"""The paper's networks on MNIST, smaller ones, smaller ones on smaller images, and the digits of the book.
 
 :meta hide-value:
 """
 
 
 def load(size: str, device: str = "cpu") -> tuple[Digits, Digits]:
-    """Return the digits to train on and those to test on, their images on the device."""
+    """Return the digits to train on and those to test on, their images in the size and on the device."""
     parts = load_bundled() if size == "bundled" else load_mnist(progress=False)
-    train, test = (Digits(part.images.to(device), part.labels) for part in parts)
+    side = SIZES[size].side
+    train, test = (
+        Digits(interpolate(part.images, (side, side), mode="area").to(device), part.labels) for part in parts
+    )
     return train, test
 
 

@@ -117,7 +117,7 @@ def run(
     seed : int
         Of the initial weights and of all that is drawn; the fold left out is the seed modulo ``folds``.
     size : str
-        ``"paper"`` or ``"small"`` networks on MNIST, or ``"bundled"`` digits.
+        A key of :data:`~nmu.experiments.digit_products.SIZES`.
     epochs, batch_size, regularizer_scale, regularizer_ramp, checkpoint, progress
         As for :func:`nmu.images.training.train`.
     folds : int

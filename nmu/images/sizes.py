@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-__all__ = ["BUNDLED", "PAPER", "SMALL", "Sizes"]
+__all__ = ["BUNDLED", "PAPER", "SMALL", "TINY", "Sizes"]
 
 
 @dataclass(frozen=True)
@@ -64,3 +64,6 @@ BUNDLED = Sizes(
     shrink=1,
 )
 """The 8 by 8 digits that come with scikit-learn."""
+
+TINY = replace(BUNDLED, pixels=(0.1288, 0.2272))
+"""MNIST made as small as those."""

@@ -1,6 +1,5 @@
 """The landscape's work per frame with 200 balls: ``python tests/benchmarks/explorables.py``."""
 
-import shutil
 import statistics
 import sys
 import tempfile
@@ -12,8 +11,8 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from nmu.explorables import Landscape
-from tests.conftest import CHROMIUM, CHROMIUM_ARGUMENTS
 from tests.explorable_pages import page_of
+from tools import chromium
 
 FRAMES = 200
 COLLECT = """async (frames) => {
@@ -31,8 +30,7 @@ def main():
     """Print the median and the 95th percentile of the milliseconds of work per frame."""
     print(f"work per frame of 200 balls, over {FRAMES} frames; a frame has 16.7 ms")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        chromium = next(filter(None, map(shutil.which, CHROMIUM)), playwright.chromium.executable_path)
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
+        browser = chromium.launch(playwright)
         for gradient, noise in product(["expected", "minibatch"], ["none", "fixed"]):
             file = Path(folder) / "page.html"
             file.write_text(page_of(Landscape(gradient=gradient, noise=noise)))
