@@ -20,6 +20,7 @@ CHECKS = {
             (torch.tensor([[1.5, -2.0], [0.5, 4.0]]),),
             (torch.tensor([0.0, 3.0, 5.0]),),
             (torch.tensor([0.0, 3.0, 0.0, 2.0]),),
+            (torch.tensor([7.0]),),
         ],
         {
             "you divide by each factor; a factor of 0 makes that 0 / 0.": lambda factors: (

@@ -27,7 +27,11 @@ REDUCED = {
     "batch_size": 128,
     "regularizer_ramp": [6, 8],
 }
-SETTINGS = {"paper": PAPER, "tiny": REDUCED, "bundled": REDUCED}
+SETTINGS = {
+    "paper": PAPER,
+    "tiny": {**REDUCED, "epochs": 15, "regularizer_ramp": [9, 12]},
+    "bundled": REDUCED,
+}
 """Seeds and settings for each size.
 
 Few epochs of many canvases: with as many rows in many epochs of few canvases, the networks learn the canvases
