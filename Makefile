@@ -2,17 +2,21 @@
 # To choose the Python that .venv is made with: make clean; make book PYTHON=/path/to/python3.12
 
 VENV := .venv/bin
-.PHONY: book test test-book serve lab lint clean environment browser
+.PHONY: book test pdf test-book serve lab lint clean environment browser
 
 book: environment
-	@$(VENV)/python tools/build_book.py
+	@$(VENV)/python -m tools.build_book
 
 test: environment browser
-	@$(VENV)/python -m pytest -m "not built"
+	@$(VENV)/python -m pytest -n auto -m "not built"
 
-# The built book: links, figures, exercises, and every page in a browser. Needs `make book` first.
+# The whole book as one PDF, and the course as a ZIP file. Needs `make book` first.
+pdf: environment browser
+	@$(VENV)/python -m tools.pdf
+
+# The built book: links, figures, exercises, every page in a browser, the PDF. Needs `make book pdf` first.
 test-book: environment browser
-	@$(VENV)/python -m pytest -m built
+	@$(VENV)/python -m pytest -n auto -m built
 
 serve: book
 	@echo "The book is at http://localhost:8000 (Ctrl-C stops it)"
