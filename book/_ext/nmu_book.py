@@ -1,8 +1,8 @@
 """What the book needs of Sphinx beyond the published extensions.
 
 The site's address has one home, ``html.baseurl`` in ``_config.yml``; what needs it takes it from there, or
-is left out. Most of the rest repairs what a screen reader or the browser's console would stumble over. A repair that no
-longer finds its fault stops the build, so that none outlives the fault.
+is left out. Most of the rest repairs what a screen reader or the browser's console would stumble over. A
+repair that no longer finds its fault stops the build, so that none outlives the fault.
 """
 
 import re
@@ -88,6 +88,7 @@ def with_address(app, config):
     """Tell the extensions that need it where the site will be."""
     config.ogp_site_url = config.html_baseurl
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path.rstrip("/") + "/"
+    config.sitemap_url_scheme = "{link}"
 
 
 def with_description(app, pagename, templatename, context, doctree):
