@@ -21,6 +21,8 @@ from jupyter_cache.executors import load_executor
 from myst_nb.core.read import is_myst_markdown_notebook
 from sphinx_external_toc.parsing import parse_toc_yaml
 
+from tools import build_slides, course, notebooks
+
 WATCHED = ["nmu", "book/results", "requirements.txt"]
 TIMEOUT = 900  # seconds a cell may take, as in _config.yml
 IGNORED = {"__pycache__", "shards"}  # shards: the parts of a run, of which the tables beside them are made
@@ -102,7 +104,10 @@ def build(root):
 
 if __name__ == "__main__":
     root = Path(__file__).resolve().parents[1]
-    status = build(root)
-    if status:
-        sys.exit(f"The book was not built: see the error or warning above (exit status {status}).")
+    for what, make in {"book": build, "slides": build_slides.build}.items():
+        status = make(root)
+        if status:
+            sys.exit(f"No {what}: see the error or warning above (exit status {status}).")
+    notebooks.build(root)
+    course.build(root)
     print(f"The book is built. Open {root / '_build' / 'html' / 'index.html'}")

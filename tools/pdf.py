@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import sync_playwright
 from pypdf import PdfReader
 
-from tools import chromium
+from tools import chromium, course
 
 NAME = "learning-to-multiply.pdf"
 FOOTER = (
@@ -207,4 +207,6 @@ def build(root):
 
 
 if __name__ == "__main__":
-    print(f"The book is printed: {build(Path(__file__).resolve().parents[1])}")
+    root = Path(__file__).resolve().parents[1]
+    print(f"The book is printed: {build(root)}")
+    course.build(root)
