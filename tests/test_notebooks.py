@@ -181,6 +181,12 @@ def test_solutions_are_the_same_exercises_answered(three):
     assert "unused" not in text
 
 
+def test_solutions_are_folded_in_the_chapter_and_open_in_the_notebook_of_solutions(three):
+    for end, count in {"": 2, "-solutions": 0}.items():
+        folded = [cell.source for cell in three[end].cells if "jp-MarkdownHeadingCollapsed" in cell.metadata]
+        assert folded == ["#### Solution"] * count
+
+
 def test_a_page_that_is_not_of_its_cells_is_refused(chapter, tmp_path):
     page = tmp_path / "_build/html/book/08-noise.html"
     page.write_text(page.read_text().replace("unused = 1", "unused = 2"))

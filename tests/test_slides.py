@@ -144,11 +144,12 @@ def misplaced(page):
                 const { left, right, bottom } = slide.getBoundingClientRect();
                 const foot = slide.querySelector(":scope > p:last-of-type > a.chapter:only-child");
                 const low = foot ? foot.getBoundingClientRect().top : bottom;
-                return [...slide.querySelectorAll("h1, h2, p, li, img, table, pre, mjx-container, figcaption")]
+                const title = slide.querySelector("h1, h2").textContent;
+                return [...slide.querySelectorAll("h1, h2, p, li, img, table, pre, mjx-container")]
                     .filter((e) => e.getClientRects().length && !(foot && e.contains(foot)))
                     .map((e) => [e, e.getBoundingClientRect()])
                     .filter(([, box]) => box.left < left + 60 || box.right > right - 20 || box.bottom > low)
-                    .map(([e]) => `${slide.querySelector("h1, h2").textContent}: ${e.outerHTML.slice(0, 100)}`);
+                    .map(([e]) => `${title}: ${e.outerHTML.slice(0, 100)}`);
             });
         }"""
     )

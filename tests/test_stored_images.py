@@ -7,10 +7,11 @@ import pytest
 
 from nmu.experiments import EXPERIMENTS, sequential_mnist, static_mnist
 from nmu.images.sampling import pair_folds
+from nmu.plots.looks import stored_looks
 from nmu.store import read_results
 
 RESULTS = Path(__file__).resolve().parents[1] / "book" / "results"
-STATIC = ("static_mnist_isolated", "bundled_isolated")
+STATIC = ("static_mnist_isolated", "bundled_isolated", "static_mnist_overlapping", "bundled_overlapping")
 SEQUENTIAL = ("sequential_mnist", "bundled_sequential")
 NAMES = (*STATIC, *SEQUENTIAL)
 
@@ -89,10 +90,15 @@ def test_lengths_are_complete(stored, name):
     np.testing.assert_allclose(beginning, tables["runs.csv"]["error"], rtol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("name", "module"),
-    [(name, module) for name in NAMES if "bundled" in name for module in EXPERIMENTS[name].MODULES],
-)
+AGAIN = [
+    pytest.param(name, module, marks=[pytest.mark.slow] if "overlapping" in name else [])
+    for name in NAMES
+    for module in EXPERIMENTS[name].MODULES
+    if "bundled" in name and ("overlapping" not in name or module in ("exact", "sNMU"))
+]
+
+
+@pytest.mark.parametrize(("name", "module"), AGAIN)
 def test_the_first_epochs_computed_again(stored, name, module):
     """Two epochs of one seed; more would let the rounding of another processor grow."""
     tables, manifest = stored[name]
@@ -105,6 +111,21 @@ def test_the_first_epochs_computed_again(stored, name, module):
         np.testing.assert_allclose(again[quantity], curves[quantity], atol=0.02)
     weights = ["weight_1", "weight_2"]
     np.testing.assert_allclose(again[weights], curves[weights], atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["static_mnist_overlapping", "bundled_overlapping"])
+def test_the_looks_are_those_of_held_out_canvases(stored, name):
+    tables, manifest = stored[name]
+    held_out = {tuple(pair) for pair in pair_folds(manifest["spec"]["folds"])[0][1].tolist()}
+    for module in EXPERIMENTS[name].MODULES:
+        of = [tables[table] for table in ("looks.csv.gz", "canvases.csv.gz")]
+        images, labels, points, reads = stored_looks(*(rows[rows["module"] == module] for rows in of))
+        assert images.shape == (static_mnist.LOOKS, 2, 12, 12)
+        assert points.shape == (static_mnist.LOOKS, 2, 16, 2)
+        assert reads.shape == (static_mnist.LOOKS, 2)
+        assert {tuple(pair) for pair in labels.tolist()} <= held_out
+        assert images.amax((-1, -2)).min() > 0.5
+        assert points.abs().max() < 3
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ and Colab show without knowing MyST. Their code is what was executed, with what 
 
 import re
 import shutil
+from dataclasses import replace
 
 import nbformat
 import yaml
@@ -94,11 +95,14 @@ def whole(chapter):
 
 def folded(parts):
     """Let JupyterLab fold the solutions that end at a heading; others would take along what follows them."""
+    found = []
     for index, part in enumerate(parts):
         after = next((later for later in parts[index:] if not later.solution), None)
         if part.solution and part.heading and (after is None or after.heading):
-            part.cell.metadata["jp-MarkdownHeadingCollapsed"] = True
-    return parts
+            metadata = {"jp-MarkdownHeadingCollapsed": True}
+            part = replace(part, cell=new_markdown_cell(part.cell.source, metadata=metadata))
+        found.append(part)
+    return found
 
 
 def exercises(chapter, solved):
