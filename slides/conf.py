@@ -1,4 +1,4 @@
-"""The slides of two classes: a Sphinx project of its own beside the book, built by tools/build_slides.py."""
+"""The slides of two classes: a Sphinx project of its own beside the book, built by tools/slides.py."""
 
 from importlib.util import find_spec
 from pathlib import Path

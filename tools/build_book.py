@@ -21,7 +21,7 @@ from jupyter_cache.executors import load_executor
 from myst_nb.core.read import is_myst_markdown_notebook
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from tools import build_slides, course, notebooks
+from tools import slides, course, notebooks
 
 WATCHED = ["nmu", "book/results", "requirements.txt"]
 TIMEOUT = 900  # seconds a cell may take, as in _config.yml
@@ -104,7 +104,7 @@ def build(root):
 
 if __name__ == "__main__":
     root = Path(__file__).resolve().parents[1]
-    for what, make in {"book": build, "slides": build_slides.build}.items():
+    for what, make in {"book": build, "slides": slides.build}.items():
         status = make(root)
         if status:
             sys.exit(f"No {what}: see the error or warning above (exit status {status}).")
