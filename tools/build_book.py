@@ -21,7 +21,7 @@ from jupyter_cache.executors import load_executor
 from myst_nb.core.read import is_myst_markdown_notebook
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from tools import slides, course, notebooks
+from tools import course, notebooks, slides
 
 WATCHED = ["nmu", "book/results", "requirements.txt"]
 TIMEOUT = 900  # seconds a cell may take, as in _config.yml
