@@ -105,7 +105,9 @@ def _called(function: Callable, arguments: tuple) -> str:
 
 def _text(value: object) -> str:
     if isinstance(value, torch.Tensor):
-        return str(value.tolist() if value.numel() <= 8 else f"a tensor of shape {tuple(value.shape)}")
+        return _text(value.tolist()) if value.numel() <= 8 else f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
     if isinstance(value, float):
         return f"{value:.6g}"
     return repr(value)
