@@ -48,6 +48,7 @@ z = x_1
 <section id="solution-content"><p>Said in secret.</p></section></div>
 </section></section></article>'''
 PICTURE = '<img alt="A line that rises from 0 to 1." src="data:image/png;base64,aGk=">'
+WIDGET = "application/vnd.jupyter.widget-view+json"
 RECORD = "application/papermill.record/"
 ADD = 'def add(x):\n    """Add the base."""\n    return x + base'
 DRAWING = 'glue("noise", figure, display=False)'
@@ -64,7 +65,9 @@ def chapter(tmp_path):
     cells = [
         new_code_cell("import math\nfrom nmu import plots"),
         new_code_cell("unused = 1", outputs=[new_output("stream", name="stderr", text="10 %")]),
-        new_code_cell("base = 2\n"),
+        new_code_cell(
+            "base = 2\n", outputs=[new_output("execute_result", data={WIDGET: {}, "text/plain": "at 0x7f"})]
+        ),
         new_code_cell(
             DRAWING,
             metadata={"tags": ["remove-cell"]},
@@ -156,6 +159,8 @@ def test_the_chapter_is_whole_and_shows_its_figure_where_the_page_does(three):
     assert r"See Chapter 5: a \* b costs 3 \$." in text
     assert "$$\nz = x_1\n\\tag{7}\n$$" in text
     assert "stderr" not in str(cells)
+    assert "Run this cell, and what is drawn below" in str(cells)
+    assert "0x7f" not in str(cells)
 
 
 def test_exercises_have_hints_stubs_and_checks_and_no_solution(three):

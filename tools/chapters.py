@@ -12,6 +12,8 @@ from tools.prose import Prose
 
 RECORD = "application/papermill.record/"  # what `glue` keeps without showing it
 FIGURE = re.compile(r"\{glue:figure\}\s*(\S+)\n(?:[:\w-]+:.*\n)*?:name:\s*(\S+)")
+WIDGET = "application/vnd.jupyter.widget-view+json"
+ASLEEP = "Run this cell, and what is drawn below can be operated."  # no notebook shows a widget unasked
 FOLDED = "# @title Code that is folded on the page\n"  # Colab folds what has a title
 
 
@@ -50,6 +52,8 @@ def code_part(cell, exercise=""):
             if "image/png" in data:
                 metadata_of = {key: value for key, value in output.metadata.items() if key != "scrapbook"}
                 part.figures[glued["name"]] = new_output("display_data", data=data, metadata=metadata_of)
+        elif WIDGET in output.get("data", {}):
+            part.cell.outputs.append(new_output(output.output_type, data={"text/plain": ASLEEP}))
         elif output.get("name") != "stderr" and "remove-cell" not in tags:
             part.cell.outputs.append(output)
     return part
@@ -100,7 +104,6 @@ class Chapter:
         self.prose = Prose(page, self.address)
         source = nbformat.read(root / "_build" / "jupyter_execute" / f"{name}.ipynb", 4)
         _, executed = cache.merge_match_into_notebook(source)
-        self.widgets = executed.metadata.get("widgets")
         text = "\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
         self.figure_keys = {label: key for key, label in FIGURE.findall(text)}
         self.waiting = coded(executed.cells)

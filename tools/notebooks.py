@@ -118,8 +118,8 @@ def exercises(chapter, solved):
     -------
     list of tools.chapters.Part
     """
-    where = f"[The chapter]({chapter.address})" if chapter.address else "The chapter"
-    intro = f"{where} is one of *Learning to Multiply*."
+    where = f"[a chapter]({chapter.address})" if chapter.address else "a chapter"
+    intro = f"{'Solved exercises' if solved else 'Exercises'} of {where} of *Learning to Multiply*."
     if not solved:
         intro += (
             " Run the set-up first. A `check` says whether an answer is right, and if not, what is wrong."
@@ -222,8 +222,6 @@ def notebooks(chapter, root, site):
         sources = [part.cell.source for part in parts if part.cell.cell_type == "code"]
         parts.insert(1, Part(set_up(root, site, sources), heading=True))
         found[end] = assembled(parts, executed=end != "-exercises")
-    if chapter.widgets:
-        found[""].metadata["widgets"] = chapter.widgets  # the explorables as they were, before anything runs
     return found
 
 
