@@ -91,12 +91,16 @@ def _call(answer: Callable, case: tuple) -> torch.Tensor:
         raise Wrong(f"{_called(answer, case)} raised {type(error).__name__}: {error}") from error
     if value is None or value is ...:
         raise Wrong(f"{_called(answer, case)} returns nothing yet.")
-    if _called(answer, arguments) != _called(answer, case):
+    if not all(map(_same, arguments, case)):
         raise Wrong(f"{_called(answer, case)} changes its arguments.")
     try:
         return torch.as_tensor(value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise Wrong(f"{_called(answer, case)} is {_text(value)}, which is no number or tensor.") from error
+
+
+def _same(value: object, other: object) -> bool:
+    return torch.equal(value, other) if isinstance(value, torch.Tensor) else value == other
 
 
 def _called(function: Callable, arguments: tuple) -> str:
