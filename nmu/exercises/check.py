@@ -91,7 +91,7 @@ def _call(answer: Callable, case: tuple) -> torch.Tensor:
         raise Wrong(f"{_called(answer, case)} raised {type(error).__name__}: {error}") from error
     if value is None or value is ...:
         raise Wrong(f"{_called(answer, case)} returns nothing yet.")
-    if not all(map(_same, arguments, case)):
+    if any(map(_changed, arguments, case)):
         raise Wrong(f"{_called(answer, case)} changes its arguments.")
     try:
         return torch.as_tensor(value)
@@ -99,8 +99,10 @@ def _call(answer: Callable, case: tuple) -> torch.Tensor:
         raise Wrong(f"{_called(answer, case)} is {_text(value)}, which is no number or tensor.") from error
 
 
-def _same(value: object, other: object) -> bool:
-    return torch.equal(value, other) if isinstance(value, torch.Tensor) else value == other
+def _changed(argument: object, before: object) -> bool:
+    if not isinstance(argument, torch.Tensor):
+        return False
+    return not torch.allclose(argument.double(), before.double(), rtol=0, atol=0, equal_nan=True)
 
 
 def _called(function: Callable, arguments: tuple) -> str:
