@@ -124,7 +124,7 @@ def test_the_looks_are_those_of_held_out_canvases(stored, name):
         assert points.shape == (static_mnist.LOOKS, 2, 16, 2)
         assert reads.shape == (static_mnist.LOOKS, 2)
         assert {tuple(pair) for pair in labels.tolist()} <= held_out
-        assert images.amax((-1, -2)).min() > 0.5
+        assert images.amax((-1, -2)).min() > 0.2  # both channels hold ink
         assert points.abs().max() < 3
 
 
