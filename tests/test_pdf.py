@@ -1,5 +1,6 @@
 """The printed book: complete, in order, and its links lead to its own pages."""
 
+import unicodedata
 from functools import cache
 
 import pytest
@@ -20,7 +21,7 @@ def printed():
 
 @cache
 def text(page):
-    return printed().pages[page].extract_text()
+    return unicodedata.normalize("NFKC", printed().pages[page].extract_text())  # fi is one letter in print
 
 
 def outline():
@@ -42,7 +43,7 @@ def test_the_outline_has_all_parts_and_pages_in_order():
     (_, first), *others = parts(ROOT)
     found = outline()
     assert list(found)[1:] == [caption for caption, _ in others]
-    assert [entry.title for entry in found["Contents"]] == titles(first)
+    assert [entry.title for entry in next(iter(found.values()))] == titles(first)
     for caption, names in others:
         assert [entry.title for entry in found[caption]] == titles(names)
 
