@@ -6,8 +6,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import yaml
 from bs4 import BeautifulSoup
+
+from tools.pdf import parts
 
 pytestmark = pytest.mark.built
 
@@ -15,13 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
 
 
-def toc_pages():
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
-    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
-    return [f"{name}.html" for name in [toc["root"], *chapters]]
-
-
-PAGES = toc_pages()
+PAGES = [f"{name}.html" for _, names in parts(ROOT) for name in names]
 each_page = pytest.mark.parametrize("name", PAGES)
 
 

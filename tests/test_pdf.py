@@ -7,7 +7,8 @@ import pytest
 from pypdf import PdfReader
 
 from tests.test_book import HTML, ROOT, article
-from tools.pdf import NAME, parts
+from tools.course import PDF as NAME
+from tools.pdf import parts
 
 pytestmark = pytest.mark.built
 

@@ -22,10 +22,10 @@ from myst_nb.core.read import is_myst_markdown_notebook
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 from tools import course, notebooks, slides
+from tools.files import files
 
 WATCHED = ["nmu", "book/results", "requirements.txt"]
 TIMEOUT = 900  # seconds a cell may take, as in _config.yml
-IGNORED = {"__pycache__", "shards"}  # shards: the parts of a run, of which the tables beside them are made
 
 
 def code_key(root):
@@ -43,11 +43,9 @@ def code_key(root):
     """
     digest = hashlib.sha256(f"QUICK={os.environ.get('QUICK', '')}".encode())
     for watched in WATCHED:
-        path = root / watched
-        for file in sorted([path, *path.rglob("*")]):
-            if file.is_file() and not IGNORED & set(file.parts) and not file.name.startswith("."):
-                content = hashlib.sha256(file.read_bytes()).hexdigest()
-                digest.update(f"{file.relative_to(root).as_posix()} {content}\n".encode())
+        for file in files(root / watched):
+            content = hashlib.sha256(file.read_bytes()).hexdigest()
+            digest.update(f"{file.relative_to(root).as_posix()} {content}\n".encode())
     return digest.hexdigest()
 
 

@@ -9,6 +9,9 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+from tools.files import files
+
+PDF = "learning-to-multiply.pdf"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file in an archive, so that the same files give the same bytes
 SOURCES = ["nmu", "pyproject.toml", "README.md", "LICENSE"]
 FOLDERS = {"": "chapters", "-exercises": "exercises", "-solutions": "solutions"}  # by the end of a name
@@ -61,15 +64,8 @@ def tables(root):
     dict of str to pathlib.Path
     """
     book = root / "book"
-    files = [*book.glob("*.csv"), *(book / "results").rglob("*")]
-    return {
-        file.relative_to(book).as_posix(): file
-        for file in files
-        if file.is_file()
-        and "shards" not in file.parts
-        and not file.name.startswith(".")
-        and file.suffix != ".tmp"
-    }
+    found = [*book.glob("*.csv"), *files(book / "results")]
+    return {file.relative_to(book).as_posix(): file for file in found if file.suffix != ".tmp"}
 
 
 def pack(archive, files):
@@ -126,21 +122,21 @@ def course(root):
     """
     html = root / "_build" / "html"
     wheel = html / "downloads" / wheel_name(root)
-    pdf = html / "downloads" / "learning-to-multiply.pdf"
-    files = {wheel.name: wheel} | tables(root) | {name: root / name for name in ["LICENSE", "CITATION.cff"]}
+    pdf = html / "downloads" / PDF
+    held = {wheel.name: wheel} | tables(root) | {name: root / name for name in ["LICENSE", "CITATION.cff"]}
     for file in (html / "notebooks").glob("*.ipynb"):
         end = next(end for end in reversed(FOLDERS) if file.stem.endswith(end))
-        files[f"{FOLDERS[end]}/{file.name}"] = file
+        held[f"{FOLDERS[end]}/{file.name}"] = file
     if pdf.exists():
-        files[pdf.name] = pdf
+        held[pdf.name] = pdf
     for file in (html / "slides").rglob("*"):
         if file.is_file():
-            files[file.relative_to(html).as_posix()] = file
+            held[file.relative_to(html).as_posix()] = file
     extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]["book"]
     anywidget = next(text for text in extras if text.startswith("anywidget"))
     listed = f"{pdf.name}\n             the whole book, to print\n" if pdf.exists() else ""
-    files["README.txt"] = README.format(wheel=wheel.name, pdf=listed, anywidget=anywidget).encode()
-    return {f"learning-to-multiply/{name}": content for name, content in files.items()}
+    held["README.txt"] = README.format(wheel=wheel.name, pdf=listed, anywidget=anywidget).encode()
+    return {f"learning-to-multiply/{name}": content for name, content in held.items()}
 
 
 def build(root):

@@ -136,15 +136,14 @@ def exercises(chapter, solved):
 def needed(chapter):
     """Return the cells of a chapter that its solutions need."""
     code = [part for part in chapter.parts if part.cell.cell_type == "code"]
-    text = [part.cell.source for part in code if not part.exercise]
+    own = [part for part in code if not part.exercise]
     given, wanted = set(), set()
     for part in code:
         if part.exercise:
             uses, gives = names(part.cell.source)
             wanted |= uses - given
             given |= gives
-    own = [part for part in code if not part.exercise]
-    chosen = [own[index] for index in cells_for(wanted, text)]
+    chosen = [own[index] for index in cells_for(wanted, [part.cell.source for part in own])]
     title = new_markdown_cell("## Set-up\n\nWhat the exercises use from the chapter.")
     return [Part(title, heading=True), *chosen, Part(new_markdown_cell("## Exercises"), heading=True)]
 

@@ -1,8 +1,8 @@
 """Print the built book as one PDF, with an outline, page numbers, and links that work within it.
 
 The pages of ``_build/html`` are put into one document, in the order of the table of contents. Chromium
-prints it twice: the first print tells on which page each chapter begins, the second has these numbers in its
-contents. Folded code stays out; the notebooks have it.
+prints it twice: the first print tells on which page each chapter begins, and these numbers go into the
+contents of the second. Folded code stays out; the notebooks have it.
 """
 
 import sys
@@ -16,12 +16,15 @@ from pypdf import PdfReader
 
 from tools import chromium, course
 
-NAME = "learning-to-multiply.pdf"
 FOOTER = (
     '<p style="font: 8pt sans-serif; width: 100%; text-align: center"><span class="pageNumber"></span></p>'
 )
 MARGIN = {"top": "18mm", "bottom": "18mm", "left": "18mm", "right": "18mm"}
 TIMEOUT = 600_000  # milliseconds until all formulas are set, or the print is made
+FILL = """numbers => {
+    for (const link of document.querySelectorAll(".contents a"))
+        link.nextSibling.textContent = numbers[link.hash.slice(1)];
+}"""
 PRINT = """
 html { font-size: 11pt; }
 .page, .part, .contents { break-before: page; }
@@ -99,28 +102,25 @@ def article(html, name, names):
     return found
 
 
-def contents(articles, numbers):
-    """Return the table of contents: `articles` by caption and name, and the page on which each begins."""
+def contents(articles):
+    """Return the table of contents of `articles`, with room for the numbers of the pages where they begin."""
     lines = []
     for caption, pages in articles:
         if caption:
             lines.append(f'<p class="caption">{caption}</p>')
         for name, page in pages.items():
             title = page.find("h2").get_text().removesuffix("#").strip()
-            number = numbers.get(anchor(name), "")
-            lines.append(f'<p><a href="#{anchor(name)}">{title}</a><span class="number">{number}</span></p>')
+            lines.append(f'<p><a href="#{anchor(name)}">{title}</a><span class="number"></span></p>')
     return f'<div class="contents"><h1>Contents</h1>{"".join(lines)}</div>'
 
 
-def document(root, numbers):
+def document(root):
     """Return the book as one HTML document.
 
     Parameters
     ----------
     root : pathlib.Path
         The folder of ``_toc.yml``; the book is built in ``_build/html``.
-    numbers : mapping of str to int
-        The number of the page on which each chapter begins, as far as known.
 
     Returns
     -------
@@ -129,17 +129,19 @@ def document(root, numbers):
     """
     html = root / "_build" / "html"
     config = yaml.safe_load((root / "_config.yml").read_text())
-    names = {name for _, pages in parts(root) for name in pages}
+    captioned = parts(root)
+    names = {name for _, pages in captioned for name in pages}
     articles = [
-        (caption, {name: article(html, name, names) for name in pages}) for caption, pages in parts(root)
+        (caption, {name: article(html, name, names) for name in pages}) for caption, pages in captioned
     ]
 
-    head = soup((html / f"{parts(root)[1][1][0]}.html").read_text(encoding="utf-8")).head
+    (_, (first, *_)), *_ = captioned
+    head = soup((html / f"{first}.html").read_text(encoding="utf-8")).head
     kept = [str(tag) for tag in head.select('link[rel="stylesheet"]')]
     kept += [str(tag) for tag in head.find_all("script") if "mathjax" in str(tag).lower()]
     title, author, year = (config[key] for key in ("title", "author", "copyright"))
     cover = f'<div class="cover"><p class="title">{title}</p><p>{author}, {year}</p></div>'
-    body = [cover, contents(articles, numbers)]
+    body = [cover, contents(articles)]
     for caption, pages in articles:
         body += [f'<h1 class="part">{caption}</h1>'] if caption else []
         body += [str(page) for page in pages.values()]
@@ -150,12 +152,8 @@ def document(root, numbers):
     )
 
 
-def print_document(browser, file, output):
-    """Print an HTML file as a PDF; return the number of the page on which each of its ids stands."""
-    page = browser.new_page()
-    page.set_default_timeout(TIMEOUT)
-    page.goto(file.as_uri(), timeout=TIMEOUT)
-    page.evaluate("MathJax.startup.promise.then(() => null)")
+def print_page(page, output):
+    """Print a page of the browser as a PDF; return the number of the page on which each of its ids stands."""
     page.pdf(
         path=output,
         format="A4",
@@ -168,7 +166,6 @@ def print_document(browser, file, output):
         header_template="<span></span>",
         footer_template=FOOTER,
     )
-    page.close()
     reader = PdfReader(output)
     return {
         name.removeprefix("/"): reader.get_destination_page_number(destination) + 1
@@ -190,17 +187,20 @@ def build(root):
         The PDF.
     """
     html = root / "_build" / "html"
-    output = html / "downloads" / NAME
+    output = html / "downloads" / course.PDF
     output.parent.mkdir(exist_ok=True)
     file = html / "print.html"
+    file.write_text(document(root), encoding="utf-8")
     with sync_playwright() as playwright:
         browser = chromium.launch(playwright)
         if browser is None:
             sys.exit(chromium.MISSING)
-        numbers = {}
-        for _ in range(2):
-            file.write_text(document(root, numbers), encoding="utf-8")
-            numbers = print_document(browser, file, output)
+        page = browser.new_page()
+        page.set_default_timeout(TIMEOUT)
+        page.goto(file.as_uri(), timeout=TIMEOUT)
+        page.evaluate("MathJax.startup.promise.then(() => null)")
+        page.evaluate(FILL, print_page(page, output))
+        print_page(page, output)
         browser.close()
     file.unlink()
     return output
