@@ -34,8 +34,7 @@ SETTINGS = {
 }
 """Seeds and settings for each size.
 
-Few epochs of many canvases: with as many rows in many epochs of few canvases, the networks learn the canvases
-by heart.
+The reduced ones meet many canvases in few epochs.
 """
 
 experiment = partial(
