@@ -20,6 +20,8 @@ class self_check_part(nodes.General, nodes.Element):
 class SelfCheck(SphinxDirective):
     """A question; a list of answers, each with a second paragraph, the feedback; and which is right.
 
+    An answer needs words or numbers beside its formulas: a formula alone gives its button no name.
+
     Examples
     --------
     ::
