@@ -1,5 +1,6 @@
 """Where the notebooks are linked: in each chapter's header and in a table; Colab and Binder if configured."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -145,3 +146,13 @@ def test_the_table_has_every_chapter_and_binder_all_it_installs():
     assert rows == [f"{name}.html" for name in CHAPTERS]
     assert {path.name for path in (HTML / "binder").iterdir()} == {"environment.yml", "postBuild"}
     assert [*(HTML / "downloads").glob("nmu-*.whl"), HTML / "downloads" / "results.zip"]
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("path", sorted((HTML / "book").glob("*.html")), ids=lambda path: path.stem)
+def test_hosts_of_notebooks_are_sent_to_the_configured_repository_or_nowhere(path):
+    url = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
+    found = re.findall(
+        r"(?:colab\.research\.google\.com/github|mybinder\.org/v2/gh)/([^/]+/[^/]+)/", path.read_text()
+    )
+    assert {f"https://github.com/{repository}" for repository in found} <= {url}
