@@ -61,7 +61,8 @@ def test_inputs_shared_by_seeds_are_the_inputs():
     torch.testing.assert_close(some.target(shared), some.target(plain))
     (gradient,) = torch.autograd.grad(sums.square().sum(), weight)
     (expected,) = torch.autograd.grad(functional.nau(plain, weight).square().sum(), weight)
-    torch.testing.assert_close(gradient, expected)
+    largest = expected.abs().amax((1, 2), keepdim=True)  # terms cancel: what rounds is of the largest's size
+    torch.testing.assert_close(gradient / largest, expected / largest, rtol=0, atol=1e-6)
     with pytest.raises(ValueError, match=r"\[1, 2\] times"):
         some.interpolation_inputs(ReplicaStreams([1, 2, 2], "x"), 50)
 
