@@ -170,7 +170,7 @@ def test_an_unpacked_course_fails_empty_answers_and_passes_the_solutions(tmp_pat
     ]
     subprocess.run([*pip, folder / course.wheel_name(ROOT)], check=True)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
-    name = next(name for name in CHAPTERS if cells(f"{name}-exercises", "code", "check"))
+    name = "02-from-gates-to-the-nmu"  # its exercises train nothing
     for kind in ("exercises", "solutions"):
         path = folder / kind / f"{name}-{kind}.ipynb"
         read = nbformat.read(path, 4)
