@@ -128,7 +128,7 @@ def test_a_bar_in_a_formula_does_not_split_a_cell_of_a_table():
 
 def test_a_self_check_folds_what_it_says_of_the_answers():
     option = (
-        '<div class="self-check-option"><input type="radio"><label>{}</label><div role="status">'
+        '<div class="self-check-option"><input type="checkbox"><label>{}</label><div role="status">'
         '<div class="self-check-feedback"><p><strong>{}</strong></p><p>{}</p></div></div></div>'
     )
     title = '<p class="self-check-title">Check yourself</p>'

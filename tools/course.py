@@ -14,6 +14,7 @@ from tools.files import files
 PDF = "learning-to-multiply.pdf"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file in an archive, so that the same files give the same bytes
 SOURCES = ["nmu", "pyproject.toml", "README.md", "LICENSE"]
+OFFERED = {"binder", "downloads", "notebooks"}  # folders of the built book that are no pages
 FOLDERS = {"": "chapters", "-exercises": "exercises", "-solutions": "solutions"}  # by the end of a name
 
 README = """\
@@ -23,7 +24,9 @@ Learning to Multiply: the course
 chapters/    the chapters, executed
 exercises/   their exercises, with room for your answers and a check for each that asks for code
 solutions/   the same exercises with their solutions
-slides/      for two classes: open class-1.html and class-2.html in a browser (s shows the speaker's notes)
+pages/       the book as web pages: open index.html in a browser, no network needed; what its links to
+             downloads and notebooks lead to lies in this folder
+pages/slides for two classes: open class-1.html and class-2.html (s shows the speaker's notes)
 results/     the stored tables that the notebooks read
 {wheel}
              the package nmu
@@ -129,9 +132,10 @@ def course(root):
         held[f"{FOLDERS[end]}/{file.name}"] = file
     if pdf.exists():
         held[pdf.name] = pdf
-    for file in (html / "slides").rglob("*"):
-        if file.is_file():
-            held[file.relative_to(html).as_posix()] = file
+    for file in html.rglob("*"):
+        name = file.relative_to(html)
+        if file.is_file() and name.parts[0] not in OFFERED:
+            held[f"pages/{name.as_posix()}"] = file
     extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]["book"]
     anywidget = next(text for text in extras if text.startswith("anywidget"))
     listed = f"{pdf.name}\n             the whole book, to print\n" if pdf.exists() else ""

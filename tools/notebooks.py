@@ -19,6 +19,7 @@ from tools.course import wheel_name
 from tools.slices import cells_for, names, requirements, stub
 
 CHAPTER = re.compile(r"book/\d\d-.*")
+SPOKEN_OF = re.compile(r"`([A-Za-z_]\w+)")
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -119,7 +120,11 @@ def exercises(chapter, solved):
     list of tools.chapters.Part
     """
     where = f"[a chapter]({chapter.address})" if chapter.address else "a chapter"
-    intro = f"{'Solved exercises' if solved else 'Exercises'} of {where} of *Learning to Multiply*."
+    kind = "Solved exercises" if solved else "Exercises"
+    intro = (
+        f"{kind} of {where} of *Learning to Multiply*. The figures, propositions and equations that they "
+        f"name are in its notebook, `{_file(chapter.name)}`."
+    )
     if not solved:
         intro += (
             " Run the set-up first. A `check` says whether an answer is right, and if not, what is wrong."
@@ -134,12 +139,15 @@ def exercises(chapter, solved):
 
 
 def needed(chapter):
-    """Return the cells of a chapter that its solutions need."""
+    """Return the cells of a chapter that its solutions need, or that give what its exercises speak of."""
     code = [part for part in chapter.parts if part.cell.cell_type == "code"]
     own = [part for part in code if not part.exercise]
+    has = set().union(*(names(part.cell.source)[1] for part in own))
     given, wanted = set(), set()
-    for part in code:
-        if part.exercise:
+    for part in chapter.parts:
+        if part.exercise and part.cell.cell_type == "markdown":
+            wanted |= has & {*SPOKEN_OF.findall(part.cell.source)}
+        elif part.exercise:
             uses, gives = names(part.cell.source)
             wanted |= uses - given
             given |= gives
@@ -241,4 +249,8 @@ def build(root):
     for name in filter(CHAPTER.fullmatch, parse_toc_yaml(root / "_toc.yml")):
         chapter = Chapter(root, name, site, cache)
         for end, notebook in notebooks(chapter, root, site).items():
-            nbformat.write(notebook, folder / f"{name.removeprefix('book/')}{end}.ipynb")
+            nbformat.write(notebook, folder / _file(name, end))
+
+
+def _file(name, end=""):
+    return f"{name.removeprefix('book/')}{end}.ipynb"

@@ -2,10 +2,11 @@
 
 The pages of ``_build/html`` are put into one document, in the order of the table of contents. Chromium
 prints it twice: the first print tells on which page each chapter begins, and these numbers go into the
-contents of the second. Folded code stays out; the notebooks have it.
+contents of the second. Folded code stays out, which the notebooks have, and the API, which is for looking up.
 """
 
 import sys
+import tomllib
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,6 +20,7 @@ from tools import chromium, course
 FOOTER = (
     '<p style="font: 8pt sans-serif; width: 100%; text-align: center"><span class="pageNumber"></span></p>'
 )
+API = "book/api"
 MARGIN = {"top": "18mm", "bottom": "18mm", "left": "18mm", "right": "18mm"}
 TIMEOUT = 600_000  # milliseconds until all formulas are set, or the print is made
 FILL = """numbers => {
@@ -27,7 +29,7 @@ FILL = """numbers => {
 }"""
 PRINT = """
 html { font-size: 11pt; }
-.page, .part, .contents { break-before: page; }
+.page, .part, .contents-title { break-before: page; }
 .cover, .part { padding-top: 35%; text-align: center; }
 .cover .title { font-size: 30pt; font-weight: bold; }
 .contents p { display: flex; margin: 0.2rem 0; }
@@ -40,14 +42,18 @@ h1, h2, h3, h4 { break-after: avoid; }
 figure, table, .cell_output, .self-check, div.math { break-inside: avoid; }
 td, th { padding: 0.1rem 0.5rem; }
 pre { white-space: pre-wrap !important; }
+a:not([href]) { color: inherit; text-decoration: none; }
 """
 
 
 def parts(root):
-    """Return the parts of the book: the caption, None for the first page, and the names of the pages."""
+    """Return the parts to be printed: the caption, None for the first page, and the names of the pages."""
     toc = yaml.safe_load((root / "_toc.yml").read_text())
-    chapters = [(part["caption"], [chapter["file"] for chapter in part["chapters"]]) for part in toc["parts"]]
-    return [(None, [toc["root"]]), *chapters]
+    printed = [
+        (part["caption"], [page["file"] for page in part["chapters"] if page["file"] != API])
+        for part in toc["parts"]
+    ]
+    return [(None, [toc["root"]]), *printed]
 
 
 def anchor(name, fragment=""):
@@ -78,7 +84,8 @@ def article(html, name, names):
         An article, with headings one level below those of the page.
     """
     page = html / f"{name}.html"
-    found = soup(page.read_text(encoding="utf-8")).select_one("article.bd-article")
+    text = page.read_text(encoding="utf-8").replace("✅", "✓")  # no font for print has the first
+    found = soup(text).select_one("article.bd-article")
     for tag in found.select("script, details.above-input"):
         tag.decompose()
     for level in range(5, 0, -1):
@@ -111,7 +118,7 @@ def contents(articles):
         for name, page in pages.items():
             title = page.find("h2").get_text().removesuffix("#").strip()
             lines.append(f'<p><a href="#{anchor(name)}">{title}</a><span class="number"></span></p>')
-    return f'<div class="contents"><h1>Contents</h1>{"".join(lines)}</div>'
+    return f'<h1 class="contents-title">Contents</h1><div class="contents">{"".join(lines)}</div>'
 
 
 def document(root):
@@ -140,7 +147,9 @@ def document(root):
     kept = [str(tag) for tag in head.select('link[rel="stylesheet"]')]
     kept += [str(tag) for tag in head.find_all("script") if "mathjax" in str(tag).lower()]
     title, author, year = (config[key] for key in ("title", "author", "copyright"))
-    cover = f'<div class="cover"><p class="title">{title}</p><p>{author}, {year}</p></div>'
+    version = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    lines = "".join(f"<p>{line}</p>" for line in (f"{author}, {year}", f"Version {version}"))
+    cover = f'<div class="cover"><p class="title">{title}</p>{lines}</div>'
     body = [cover, contents(articles)]
     for caption, pages in articles:
         body += [f'<h1 class="part">{caption}</h1>'] if caption else []

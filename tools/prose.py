@@ -119,7 +119,7 @@ class Prose(MarkdownConverter):
         options, verdicts = [], []
         for letter, option in zip("abcdefgh", el.select(".self-check-option"), strict=False):
             verdict, *feedback = option.select_one(".self-check-feedback").find_all(True, recursive=False)
-            options.append(f"- ({letter}) {self.markdown(*option.label.contents)}")
+            options.append(f"- ({letter}) {self.markdown(option.label)}")
             said = " ".join(self.markdown(verdict, *feedback).split())
             verdicts.append(f"- ({letter}) {said}")
         asked = f"**{self.markdown(title)}.** {self.markdown(*question)}"

@@ -65,11 +65,14 @@ def visit_citation(self, node):
     self.body[-1] = repaired(self.body[-1], role, ' role="listitem"', "docutils' citation")
 
 
-def without_empty_headers(app, doctree, docname):
-    """Make the empty corner of a table of pandas a plain cell: it heads nothing."""
+def mend_tables(app, doctree, docname):
+    """Make the empty corner of a table of pandas a plain cell, and keep names and intervals in one line."""
+    together = r"\[[^\]<>]*\](?: †)?|[^\s<>]*\w-[^\s<>]*"
     for raw in doctree.findall(nodes.raw):
         if 'class="dataframe' in raw.astext():
-            raw[:] = [nodes.Text(raw.astext().replace("<th></th>", "<td></td>"))]
+            cells = re.split(r"(<[^>]*>)", raw.astext().replace("<th></th>", "<td></td>"))
+            cells[::2] = [re.sub(together, r'<span class="nobr">\g<0></span>', text) for text in cells[::2]]
+            raw[:] = [nodes.Text("".join(cells))]
 
 
 def without_thebe(app, pagename, templatename, context, doctree):
@@ -88,6 +91,8 @@ def with_address(app, config):
     """Tell the extensions that need it where the site will be."""
     config.ogp_site_url = config.html_baseurl
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path.rstrip("/") + "/"
+    missing = config.notfound_context
+    config.notfound_context = missing | {"body": missing["body"].format(home=config.notfound_urls_prefix)}
     config.sitemap_url_scheme = "{link}"
 
 
@@ -114,7 +119,7 @@ def setup(app):
     app.add_node(HideCodeCellNode, override=True, html=(visit_hidden_cell, depart_HideCellInput))
     app.add_node(nodes.citation, override=True, html=(visit_citation, None))
     app.connect("config-inited", with_address)
-    app.connect("doctree-resolved", without_empty_headers)
+    app.connect("doctree-resolved", mend_tables)
     app.connect("html-page-context", with_description, priority=400)  # before sphinxext.opengraph
     app.connect("html-page-context", without_relative_addresses, priority=600)  # after it
     app.connect("html-page-context", without_thebe)

@@ -1,7 +1,8 @@
 """Questions that a reader answers on the page: a directive, ``self-check``.
 
-No script: a chosen answer shows what is to be said about it by style alone (``custom.css``), in a live region
-that a screen reader reads out. In print, what is said about the right answer is shown.
+No script: a ticked answer shows what is to be said about it by style alone (``custom.css``), in a live region
+that a screen reader reads out. Boxes and no radio buttons, for among these the arrow keys would choose an
+answer, and give it away, on the way past it. In print, what is said about the right answer is shown.
 """
 
 from docutils import nodes
@@ -20,7 +21,7 @@ class self_check_part(nodes.General, nodes.Element):
 class SelfCheck(SphinxDirective):
     """A question; a list of answers, each with a second paragraph, the feedback; and which is right.
 
-    An answer needs words or numbers beside its formulas: a formula alone gives its button no name.
+    An answer needs words or numbers beside its formulas: a formula alone gives its box no name.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class SelfCheck(SphinxDirective):
             answer, *feedback = item.children
             if not feedback:
                 raise self.error(f"answer {number} has no feedback in a second paragraph")
-            about = {"group": name, "name": f"{name}-{number}", "right": number == self.options["right"]}
+            about = {"name": f"{name}-{number}", "right": number == self.options["right"]}
             found += self_check_part(
                 "",
                 self_check_part("", *answer.children, kind="answer", **about),
@@ -69,7 +70,7 @@ class SelfCheck(SphinxDirective):
 
 def visit_self_check(self, node):
     """Open the group of options."""
-    self.body.append(f'<div class="self-check" role="radiogroup" aria-labelledby="{node["name"]}">')
+    self.body.append(f'<div class="self-check" role="group" aria-labelledby="{node["name"]}">')
 
 
 def depart_self_check(self, node):
@@ -79,7 +80,7 @@ def depart_self_check(self, node):
 
 OPENING = {
     "question": '<div class="self-check-question" id="{name}"><p class="self-check-title">Check yourself</p>',
-    "option": '<div class="self-check-option {kind_of}"><input type="radio" name="{group}" id="{name}">',
+    "option": '<div class="self-check-option {kind_of}"><input type="checkbox" id="{name}">',
     "answer": '<label for="{name}">',
     "feedback": '<div role="status"><div class="self-check-feedback"><p><strong>{verdict}</strong></p>',
 }
@@ -87,7 +88,7 @@ CLOSING = {"question": "</div>", "option": "</div>", "answer": "</label>", "feed
 
 
 def visit_part(self, node):
-    """Open the question, an option with its radio button, its label, or the feedback."""
+    """Open the question, an option with its box to tick, its label, or the feedback."""
     words = ("right", "Right.") if node.get("right") else ("wrong", "Not quite.")
     named = dict(zip(("kind_of", "verdict"), words, strict=True))
     self.body.append(OPENING[node["kind"]].format(**node.attributes, **named))

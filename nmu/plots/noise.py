@@ -80,23 +80,25 @@ def shares(estimates: Mapping[str, Mapping[str, Estimate]], *, label: str) -> Fi
     matplotlib.figure.Figure
         One panel, the conditions down.
     """
-    figure, axis = plt.subplots(figsize=(5.2, 0.5 * len(estimates) + 1.6))
     ranges = list(next(iter(estimates.values())))
+    height = 0.1 + 0.2 * len(ranges)  # of a row, in inches
+    figure, axis = plt.subplots(figsize=(5.2, height * len(estimates) + 1.6))
+    for row in range(0, len(estimates), 2):
+        axis.axhspan(row - 0.5, row + 0.5, color="0.95", zorder=0)
     for i, name in enumerate(ranges):
         found = [row[name] for row in estimates.values()]
         value, low, high = np.array([(e.value, e.low, e.high) for e in found]).T
         axis.errorbar(
             value,
-            np.arange(len(found)) + 0.24 * (i - (len(ranges) - 1) / 2),
+            np.arange(len(found)) + 0.12 / height * (i - (len(ranges) - 1) / 2),
             xerr=np.clip([value - low, high - value], 0, None),
             fmt=MARKERS[i],
             color=PALETTE[i],
             markersize=6,
             capsize=2,
-            clip_on=False,
             label=name,
         )
-    axis.set(xlabel=label, xlim=(0, 1), ylim=(len(estimates) - 0.5, -0.5))
+    axis.set(xlabel=label, xlim=(-0.03, 1.03), ylim=(len(estimates) - 0.5, -0.5))
     axis.set_yticks(range(len(estimates)), list(estimates))
     axis.grid(visible=False, axis="y")
     figure.legend(loc="outside upper center", ncols=len(ranges))

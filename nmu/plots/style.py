@@ -18,6 +18,7 @@ def use_style() -> None:
             "figure.constrained_layout.use": True,
             "savefig.bbox": "tight",
             "axes.titlesize": "medium",
+            "axes.labelpad": 7,
             "legend.frameon": False,
             "svg.fonttype": "none",
         },
