@@ -1,16 +1,10 @@
 """What the extension of the book does to numbers and formulas in a line, and to tables."""
 
-import sys
-from pathlib import Path
-
+import nmu_book
 import pytest
+import typography
 from docutils import nodes
 from docutils.utils import new_document
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book" / "_ext"))
-
-import nmu_book
-import typography
 
 
 @pytest.mark.parametrize(
