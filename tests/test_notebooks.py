@@ -133,11 +133,11 @@ def test_a_self_check_folds_what_it_says_of_the_answers():
     )
     title = '<p class="self-check-title">Check yourself</p>'
     question = f'<div class="self-check-question">{title}<p>How many?</p></div>'
-    options = option.format(
-        r'None, as <span class="math">\(z\)</span> is 0.', "Not quite.", "Count."
-    ) + option.format("1", "Right.", "Yes.")
+    none = r'None, as <span class="math">\(z\)</span> is 0.'
+    options = option.format(none, "Not quite.", "Count.") + option.format("1", "Right.", "Yes.")
     assert prose(f'<div class="self-check">{question}{options}</div>') == (
-        "**Check yourself.** How many?\n\n- (a) None, as $z$ is 0.\n- (b) 1\n\n<details><summary>Answers</summary>\n\n"
+        "**Check yourself.** How many?\n\n- (a) None, as $z$ is 0.\n- (b) 1\n\n"
+        "<details><summary>Answers</summary>\n\n"
         "- (a) **Not quite.** Count.\n- (b) **Right.** Yes.\n\n</details>"
     )
 
