@@ -32,6 +32,7 @@ html { font-size: 11pt; }
 .page, .part, .contents-title { break-before: page; }
 .cover, .part { padding-top: 35%; text-align: center; }
 .cover .title { font-size: 30pt; font-weight: bold; }
+.contents-title { padding-top: 1px; } /* else it stands twice in the outline */
 .contents p { display: flex; margin: 0.2rem 0; }
 .contents a { flex: 1; }
 .contents .caption { font-weight: bold; margin-top: 0.8rem; }
