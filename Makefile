@@ -8,7 +8,7 @@ book: environment
 	@$(VENV)/python -m tools.build_book
 
 test: environment browser
-	@$(VENV)/python -m pytest -n auto --dist worksteal -m "not built"
+	@$(VENV)/python -m pytest -n auto -m "not built"
 
 # The whole book as one PDF, and the course as a ZIP file. Needs `make book` first.
 pdf: environment browser
@@ -16,7 +16,7 @@ pdf: environment browser
 
 # The built book: links, figures, exercises, every page in a browser, the PDF. Needs `make book pdf` first.
 test-book: environment browser
-	@$(VENV)/python -m pytest -n auto --dist worksteal -m built
+	@$(VENV)/python -m pytest -n auto -m built
 
 serve: book
 	@echo "The book is at http://localhost:8000 (Ctrl-C stops it)"

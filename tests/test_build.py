@@ -2,11 +2,12 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tools.build_book import build, code_key
+from tools.build_book import code_key
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTER = """---
@@ -24,6 +25,12 @@ from nmu.unit import answer
 answer()
 ```
 """
+
+
+def build(root):
+    """Build in a process of its own: the chapters run in forks, which do not bear what pytest has set up."""
+    program = "import sys, pathlib, tools.build_book as b; sys.exit(b.build(pathlib.Path(sys.argv[1])))"
+    return subprocess.run([sys.executable, "-c", program, root], cwd=ROOT, timeout=300).returncode
 
 
 @pytest.fixture
