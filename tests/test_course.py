@@ -152,6 +152,16 @@ def test_the_course_holds_everything():
 
 
 @pytest.mark.built
+def test_the_page_says_how_large_downloads_are_and_how_to_install_as_their_readme():
+    page = (ROOT / "book" / "downloads.md").read_text()
+    for name in ("course.zip", course.PDF):
+        said = re.search(rf'"\.\./downloads/{name}".* about (\d+) MB', page)
+        assert int(said[1]) == pytest.approx((HTML / "downloads" / name).stat().st_size / 1e6, rel=0.1)
+    readme = course.course(ROOT)["learning-to-multiply/README.txt"].decode()
+    assert re.search("pip install .*", readme)[0] in page
+
+
+@pytest.mark.built
 @pytest.mark.slow
 def test_an_unpacked_course_fails_empty_answers_and_passes_the_solutions(tmp_path, monkeypatch):
     with zipfile.ZipFile(HTML / "downloads" / "course.zip") as opened:

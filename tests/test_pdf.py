@@ -8,7 +8,7 @@ from pypdf import PdfReader
 
 from tests.test_book import HTML, ROOT, article
 from tools.course import PDF as NAME
-from tools.pdf import parts
+from tools.pdf import printed as printed_parts
 
 pytestmark = pytest.mark.built
 
@@ -41,7 +41,7 @@ def titles(names):
 
 
 def test_the_outline_has_all_parts_and_pages_in_order():
-    (_, first), *others = parts(ROOT)
+    (_, first), *others = printed_parts(ROOT)
     found = outline()
     assert list(found) == ["Contents", *(caption for caption, _ in others)]
     assert [entry.title for entry in next(iter(found.values()))] == titles(first)

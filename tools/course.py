@@ -132,13 +132,13 @@ def course(root):
         held[f"{FOLDERS[end]}/{file.name}"] = file
     if pdf.exists():
         held[pdf.name] = pdf
-    for file in html.rglob("*"):
+    for file in files(html):
         name = file.relative_to(html)
-        if file.is_file() and name.parts[0] not in OFFERED:
+        if name.parts[0] not in OFFERED:
             held[f"pages/{name.as_posix()}"] = file
     extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]["book"]
     anywidget = next(text for text in extras if text.startswith("anywidget"))
-    listed = f"{pdf.name}\n             the whole book, to print\n" if pdf.exists() else ""
+    listed = f"{pdf.name}\n             the book but for its API, to print\n" if pdf.exists() else ""
     held["README.txt"] = README.format(wheel=wheel.name, pdf=listed, anywidget=anywidget).encode()
     return {f"learning-to-multiply/{name}": content for name, content in held.items()}
 

@@ -1,9 +1,6 @@
 """Which files of the project count: not those that something else leaves beside them."""
 
-BY_PRODUCTS = {
-    "__pycache__",
-    "shards",
-}  # shards: the parts of a run, of which the tables beside them are made
+BY_PRODUCTS = {"__pycache__", "shards"}  # shards: the parts of a run, from which its tables are made
 
 
 def files(path):

@@ -48,13 +48,15 @@ a:not([href]) { color: inherit; text-decoration: none; }
 
 
 def parts(root):
-    """Return the parts to be printed: the caption, None for the first page, and the names of the pages."""
+    """Return the parts of the book: the caption, None for the first page, and the names of the pages."""
     toc = yaml.safe_load((root / "_toc.yml").read_text())
-    printed = [
-        (part["caption"], [page["file"] for page in part["chapters"] if page["file"] != API])
-        for part in toc["parts"]
-    ]
-    return [(None, [toc["root"]]), *printed]
+    chapters = [(part["caption"], [chapter["file"] for chapter in part["chapters"]]) for part in toc["parts"]]
+    return [(None, [toc["root"]]), *chapters]
+
+
+def printed(root):
+    """Return the parts of the book that are printed."""
+    return [(caption, [name for name in names if name != API]) for caption, names in parts(root)]
 
 
 def anchor(name, fragment=""):
@@ -137,7 +139,7 @@ def document(root):
     """
     html = root / "_build" / "html"
     config = yaml.safe_load((root / "_config.yml").read_text())
-    captioned = parts(root)
+    captioned = printed(root)
     names = {name for _, pages in captioned for name in pages}
     articles = [
         (caption, {name: article(html, name, names) for name in pages}) for caption, pages in captioned
